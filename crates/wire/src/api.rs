@@ -1,0 +1,333 @@
+//! What the HTTP API and the live events say, as JSON.
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::vec::Vec;
+use serde::{Deserialize, Serialize};
+
+use crate::{Amount, AttemptId, Cause, JobId, Millis, Offer, Output, Runtime, State, WorkerId, WorkerKey};
+
+/// An error, as RFC 9457 has it (`application/problem+json`).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Problem {
+    /// A stable word for programs.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// What went wrong, in one line.
+    pub title: String,
+    /// The HTTP status.
+    pub status: u16,
+    /// The reason, and what to do.
+    pub detail: String,
+    /// Where in the job file, if it was about one: a path such as `task[2].input[0].from`.
+    pub at: Option<String>,
+    /// The line of a job file sent as TOML.
+    pub line: Option<usize>,
+}
+
+/// The answer to a submission.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Submitted {
+    /// The new job.
+    pub job: JobId,
+    /// How many tasks it has.
+    pub tasks: u64,
+    /// What was reserved for it.
+    pub reserved: Amount,
+}
+
+/// Where a job stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "state")]
+pub enum JobState {
+    /// Its tasks wait or run.
+    Running,
+    /// All tasks are done.
+    Done,
+    /// It was cancelled.
+    Cancelled,
+    /// It failed.
+    Failed {
+        /// The task it failed on, by name and index, if it was one.
+        task: Option<String>,
+        /// The cause, if it was a failed attempt.
+        cause: Option<Cause>,
+        /// In words.
+        reason: String,
+    },
+}
+
+impl JobState {
+    /// Whether nothing more will happen.
+    pub fn has_ended(&self) -> bool {
+        !matches!(self, Self::Running)
+    }
+}
+
+/// A job in a listing, and in live events.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobSummary {
+    /// The job.
+    pub id: JobId,
+    /// Its name.
+    pub name: String,
+    /// Who pays.
+    pub requester: String,
+    /// Where it stands.
+    #[serde(flatten)]
+    pub state: JobState,
+    /// How many tasks it has.
+    pub tasks: u64,
+    /// How many are done.
+    pub done: u64,
+    /// How many of those needed no run, because the result was known.
+    pub known: u64,
+    /// How many attempts run or wait on a worker.
+    pub running: u64,
+    /// How many attempts failed or were lost so far.
+    pub retried: u64,
+    /// What was paid so far.
+    pub spent: Amount,
+    /// What it may cost at most.
+    pub price_max: Amount,
+    /// When it was submitted.
+    pub submitted_at: Millis,
+    /// When it ended.
+    pub ended_at: Option<Millis>,
+}
+
+/// One job, whole.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobView {
+    /// The summary.
+    #[serde(flatten)]
+    pub summary: JobSummary,
+    /// Its `[[task]]`s.
+    pub groups: Vec<GroupView>,
+    /// Who worked on it.
+    pub workers: Vec<TallyView>,
+    /// What failed, most recent last; bounded.
+    pub failures: Vec<FailureView>,
+}
+
+/// One `[[task]]` of a job.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GroupView {
+    /// Its name.
+    pub name: String,
+    /// Its runtime.
+    pub runtime: Runtime,
+    /// What its elements are.
+    pub extent: crate::Extent,
+    /// How many elements.
+    pub tasks: u64,
+    /// How many are done.
+    pub done: u64,
+    /// How many attempts are out.
+    pub running: u64,
+    /// How many wait to be placed.
+    pub queued: u64,
+    /// Predicted running time of one on the reference machine, once learned, in microseconds.
+    pub predicted_micros: Option<u64>,
+}
+
+/// A worker's part in a job.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TallyView {
+    /// The worker.
+    pub worker: WorkerId,
+    /// Its name.
+    pub name: String,
+    /// Tasks it delivered.
+    pub done: u64,
+    /// Attempts it failed or lost.
+    pub failed: u64,
+    /// Device time of what it delivered, in microseconds.
+    pub ran_micros: u64,
+    /// What it earned.
+    pub earned: Amount,
+}
+
+/// A failed or lost attempt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailureView {
+    /// The task, as `name[index]`.
+    pub task: String,
+    /// The attempt.
+    pub attempt: AttemptId,
+    /// The worker's name.
+    pub worker: String,
+    /// The cause.
+    pub cause: Cause,
+    /// In words.
+    pub detail: String,
+    /// Who paid for it, and what happened next, in words.
+    pub consequence: String,
+    /// When.
+    pub at: Millis,
+}
+
+/// Why tasks of one group wait.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WaitingView {
+    /// The group's name.
+    pub task: String,
+    /// How many of its tasks wait.
+    pub queued: u64,
+    /// The reasons, with how many devices each holds for.
+    pub reasons: Vec<ReasonView>,
+}
+
+/// One reason.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReasonView {
+    /// A stable word for programs.
+    pub code: String,
+    /// In words, with what to do about it.
+    pub text: String,
+    /// How many devices it holds for, if it is about devices.
+    pub devices: Option<u64>,
+}
+
+/// Why a job stands where it stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExplainView {
+    /// The job.
+    pub job: JobId,
+    /// Where it stands.
+    #[serde(flatten)]
+    pub state: JobState,
+    /// What waits and why.
+    pub waiting: Vec<WaitingView>,
+    /// What runs: where, why there, and when it should be done; bounded.
+    pub running: Vec<RunningView>,
+    /// How many run beside those listed.
+    pub running_more: u64,
+}
+
+/// A running attempt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunningView {
+    /// The task, as `name[index]`.
+    pub task: String,
+    /// The attempt.
+    pub attempt: AttemptId,
+    /// The worker's name.
+    pub worker: String,
+    /// When it was placed.
+    pub since: Millis,
+    /// When it should be done, if that is known.
+    pub expected_at: Option<Millis>,
+    /// Why this worker.
+    pub why: String,
+    /// Whether it is a second attempt beside a slow one.
+    pub second: bool,
+}
+
+/// A worker.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkerView {
+    /// The worker.
+    pub id: WorkerId,
+    /// Its key.
+    pub key: WorkerKey,
+    /// Its state.
+    pub state: State,
+    /// Its offer.
+    pub offer: Offer,
+    /// Attempts it holds.
+    pub running: u64,
+    /// Tasks it delivered.
+    pub done: u64,
+    /// Attempts it failed or lost.
+    pub failed: u64,
+    /// What it earned.
+    pub earned: Amount,
+    /// Learned speed of each device, 1000 being the reference machine.
+    pub speeds: Vec<u32>,
+}
+
+/// One output in a list of results.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResultView {
+    /// The group's name.
+    pub task: String,
+    /// The element.
+    pub index: u32,
+    /// The output.
+    pub output: Output,
+}
+
+/// A page of results.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResultsPage {
+    /// The results.
+    pub results: Vec<ResultView>,
+    /// Where the next page starts, if there is one.
+    pub next: Option<u64>,
+}
+
+/// One line of a job's log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogView {
+    /// When it arrived.
+    pub at: Millis,
+    /// The task, as `name[index]`.
+    pub task: String,
+    /// The worker's name.
+    pub worker: String,
+    /// The text.
+    pub text: String,
+}
+
+/// Whether the hub is well.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Health {
+    /// Whether it takes jobs.
+    pub accepting: bool,
+    /// If not, why and what to do.
+    pub reason: Option<String>,
+    /// Its version.
+    pub version: String,
+    /// Workers that are connected.
+    pub workers_online: u64,
+    /// Jobs that are not ended.
+    pub jobs_running: u64,
+}
+
+/// The hub's books.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LedgerView {
+    /// Money by account, such as `requester:ada` or `worker:3`.
+    pub accounts: BTreeMap<String, Amount>,
+    /// What came in from outside; equals the sum of the accounts.
+    pub issued: Amount,
+}
+
+/// What the events WebSocket sends.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "event")]
+pub enum Live {
+    /// A job moved on; at most a few a second for each job.
+    Job(JobSummary),
+    /// A worker changed its state.
+    Worker {
+        /// The worker.
+        id: WorkerId,
+        /// Its name.
+        name: String,
+        /// Its state.
+        state: State,
+    },
+    /// An attempt failed or was lost.
+    Failure {
+        /// The job.
+        job: JobId,
+        /// What happened.
+        failure: FailureView,
+    },
+    /// The listener was too slow and missed some events.
+    Missed {
+        /// How many.
+        count: u64,
+    },
+}

@@ -1,0 +1,50 @@
+//! What Gleaner encodes on a wire or a disk: ids, amounts, job files, offers, messages and API views.
+//!
+//! This crate holds no decision and does no I/O. What comes from outside is parsed here into a type, or refused
+//! with a reason. Binary encodings (postcard) are pinned by samples in the tests; changing one raises [`PROTOCOL`].
+#![no_std]
+extern crate alloc;
+
+mod amount;
+mod cause;
+mod element;
+mod hash;
+mod id;
+mod message;
+mod offer;
+mod output;
+mod quantity;
+mod spec;
+mod standing;
+
+#[cfg(feature = "std")]
+pub mod api;
+#[cfg(feature = "std")]
+pub mod job_file;
+
+pub use amount::{Amount, AmountError};
+pub use cause::Cause;
+pub use element::{Each, EachError, Extent, Rect};
+pub use hash::{BlobRef, Hash, HashError};
+pub use id::{AttemptId, JobId, TaskId, WorkerId, WorkerKey};
+pub use message::{
+    DecodeError, Finished, Outcome, StartAttempt, ToHub, ToWorker, challenge_bytes, decode, encode,
+};
+pub use offer::{DeviceKind, DeviceNeed, DeviceOffer, Needs, Offer, OfferError, Runtime, RuntimeOffer};
+pub use output::{INLINE_BYTES_MAX, Output};
+pub use quantity::{ByteSize, Micros, Millis, QuantityError};
+pub use spec::{InputSpec, Limits, TaskSpec, Work};
+pub use standing::State;
+
+/// The version of the control protocol; a hub and a worker that differ refuse each other with a clear message.
+pub const PROTOCOL: u16 = 1;
+/// The largest control message either side accepts.
+pub const MESSAGE_BYTES_MAX: usize = 256 * 1024;
+/// The most attempts that one worker may hold at a time.
+pub const ATTEMPTS_HELD_MAX: usize = 2048;
+/// The largest piece of a log in one message.
+pub const LOG_BYTES_MAX: usize = 16 * 1024;
+/// The longest text that explains a failure.
+pub const DETAIL_BYTES_MAX: usize = 2048;
+/// The most tasks in one job.
+pub const TASKS_MAX: u64 = 10_000_000;

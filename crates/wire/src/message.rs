@@ -1,0 +1,177 @@
+//! The control protocol between hub and worker: postcard messages, one per WebSocket frame.
+//!
+//! A worker dials in and gets [`ToWorker::Challenge`]; it answers with [`ToHub::Hello`], signed; the hub says
+//! [`ToWorker::Welcome`] or [`ToWorker::Refused`]. Afterwards either side sends what it has, in batches.
+use alloc::string::String;
+use alloc::vec::Vec;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+use crate::{AttemptId, Cause, JobId, MESSAGE_BYTES_MAX, Micros, Millis, Offer, Output, TaskSpec, WorkerId, WorkerKey};
+
+/// One attempt to start.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StartAttempt {
+    /// The attempt.
+    pub attempt: AttemptId,
+    /// The job and group whose specification was sent before.
+    pub job: JobId,
+    /// The group within the job.
+    pub group: u16,
+    /// The element.
+    pub index: u32,
+    /// Running time that is paid for; the worker stops the attempt there.
+    pub time_ms: Millis,
+    /// For each input that is a single output of another task, in order, that output.
+    pub outputs: Vec<Output>,
+}
+
+/// How an attempt ended on its worker.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Outcome {
+    /// It delivered.
+    Done(Output),
+    /// It failed.
+    Failed {
+        /// Why.
+        cause: Cause,
+        /// In words, for the requester.
+        detail: String,
+    },
+    /// The hub had it cancelled.
+    Cancelled,
+}
+
+/// The end of one attempt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finished {
+    /// The attempt.
+    pub attempt: AttemptId,
+    /// How long it ran on the device.
+    pub ran: Micros,
+    /// How it ended.
+    pub outcome: Outcome,
+}
+
+/// From hub to worker.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ToWorker {
+    /// The first message: prove who you are.
+    Challenge {
+        /// The hub's protocol.
+        protocol: u16,
+        /// What to sign.
+        nonce: [u8; 32],
+    },
+    /// The worker is in.
+    Welcome {
+        /// Its number on this hub.
+        worker: WorkerId,
+        /// How often to send a heartbeat.
+        heartbeat_ms: Millis,
+        /// The bearer token for the hub's blob store, for as long as this connection lasts.
+        token: String,
+    },
+    /// The worker is not let in.
+    Refused {
+        /// Why, and what to do.
+        reason: String,
+    },
+    /// What the elements of a group are; sent before the first of them starts.
+    Spec {
+        /// The job.
+        job: JobId,
+        /// The group.
+        group: u16,
+        /// The specification.
+        spec: TaskSpec,
+    },
+    /// Start these, in order.
+    Start(Vec<StartAttempt>),
+    /// Stop these; they are not wanted any more.
+    Cancel(Vec<AttemptId>),
+    /// Everything up to this batch of results is on disk; the worker may forget it.
+    Acknowledge {
+        /// The number of the batch.
+        batch: u64,
+    },
+    /// The job has ended; its specifications may be forgotten.
+    Forget(JobId),
+}
+
+/// From worker to hub.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ToHub {
+    /// The answer to the challenge.
+    Hello {
+        /// The worker's protocol.
+        protocol: u16,
+        /// Who it is.
+        key: WorkerKey,
+        /// The signature of [`challenge_bytes`], 64 bytes.
+        signature: Vec<u8>,
+        /// What it offers.
+        offer: Offer,
+        /// Whether its owner has paused it.
+        paused: bool,
+        /// Attempts it still holds from an earlier connection, finished but unacknowledged ones included.
+        held: Vec<AttemptId>,
+    },
+    /// It is alive and holds these attempts.
+    Heartbeat {
+        /// The attempts.
+        held: Vec<AttemptId>,
+    },
+    /// These ended. Sent again after a reconnection until acknowledged.
+    Finished {
+        /// The number of this batch, counted up by the worker.
+        batch: u64,
+        /// The ends.
+        results: Vec<Finished>,
+    },
+    /// A piece of an attempt's log.
+    Log {
+        /// The attempt.
+        attempt: AttemptId,
+        /// The text, at most [`crate::LOG_BYTES_MAX`].
+        text: String,
+    },
+    /// The owner wants the machine; no new work.
+    Paused,
+    /// The owner has given it back.
+    Resumed,
+    /// The worker is about to go; what it holds should go elsewhere at once.
+    Leaving,
+}
+
+/// Why bytes are not a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DecodeError {
+    /// Over the limit.
+    #[error("a message of {0} bytes is over the limit of {MESSAGE_BYTES_MAX}")]
+    TooLarge(usize),
+    /// Not a message of this protocol.
+    #[error("the bytes are not a message of this protocol")]
+    Malformed,
+    /// Something follows the message.
+    #[error("{0} bytes follow the message")]
+    Trailing(usize),
+}
+
+/// The bytes that a worker signs: bound to this protocol, this hub's nonce and the worker's own key.
+pub fn challenge_bytes(nonce: &[u8; 32], key: &WorkerKey) -> Vec<u8> {
+    [b"gleaner worker hello 1".as_slice(), nonce, &key.0].concat()
+}
+
+/// Encodes a message.
+pub fn encode<T: Serialize>(message: &T) -> Vec<u8> {
+    postcard::to_allocvec(message).expect("our messages hold nothing that postcard cannot encode")
+}
+
+/// Decodes a message from outside.
+pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, DecodeError> {
+    if bytes.len() > MESSAGE_BYTES_MAX {
+        return Err(DecodeError::TooLarge(bytes.len()));
+    }
+    let (message, rest) = postcard::take_from_bytes(bytes).map_err(|_| DecodeError::Malformed)?;
+    if rest.is_empty() { Ok(message) } else { Err(DecodeError::Trailing(rest.len())) }
+}

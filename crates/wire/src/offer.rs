@@ -1,0 +1,212 @@
+//! What a worker offers and what a task needs.
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+use serde::{Deserialize, Serialize};
+
+use crate::{Amount, ByteSize};
+
+/// A kind of program that a worker can run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Runtime {
+    /// A WASI program in a WebAssembly sandbox.
+    Wasm,
+    /// A WGSL compute kernel.
+    Wgsl,
+}
+
+impl Runtime {
+    /// Every runtime, in order.
+    pub const ALL: [Self; 2] = [Self::Wasm, Self::Wgsl];
+}
+
+impl fmt::Display for Runtime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Wasm => "wasm",
+            Self::Wgsl => "wgsl",
+        })
+    }
+}
+
+/// Who made a device, as far as work placed on it may care.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DeviceKind {
+    /// The processor itself.
+    Cpu,
+    /// A graphics driver that computes on the processor, such as Mesa's llvmpipe.
+    Software,
+    /// An NVIDIA GPU.
+    Nvidia,
+    /// An AMD GPU.
+    Amd,
+    /// An Intel GPU.
+    Intel,
+    /// An Apple GPU.
+    Apple,
+    /// Any other GPU.
+    Other,
+}
+
+impl fmt::Display for DeviceKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Cpu => "cpu",
+            Self::Software => "software",
+            Self::Nvidia => "nvidia",
+            Self::Amd => "amd",
+            Self::Intel => "intel",
+            Self::Apple => "apple",
+            Self::Other => "other",
+        })
+    }
+}
+
+/// Which devices a task accepts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DeviceNeed {
+    /// Any that has the runtime.
+    #[default]
+    Any,
+    /// A real GPU: neither the processor nor a software driver.
+    Gpu,
+    /// The processor.
+    Cpu,
+    /// A software driver.
+    Software,
+    /// NVIDIA only.
+    Nvidia,
+    /// AMD only.
+    Amd,
+    /// Intel only.
+    Intel,
+    /// Apple only.
+    Apple,
+}
+
+impl DeviceNeed {
+    /// Whether a device of this kind will do.
+    pub fn accepts(self, kind: DeviceKind) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Gpu => !matches!(kind, DeviceKind::Cpu | DeviceKind::Software),
+            Self::Cpu => kind == DeviceKind::Cpu,
+            Self::Software => kind == DeviceKind::Software,
+            Self::Nvidia => kind == DeviceKind::Nvidia,
+            Self::Amd => kind == DeviceKind::Amd,
+            Self::Intel => kind == DeviceKind::Intel,
+            Self::Apple => kind == DeviceKind::Apple,
+        }
+    }
+}
+
+/// What a task needs of a device.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Needs {
+    /// The runtime.
+    pub runtime: Runtime,
+    /// The kind of device.
+    pub device: DeviceNeed,
+    /// Memory of the device.
+    pub memory: ByteSize,
+    /// The region, if it matters.
+    pub region: Option<String>,
+    /// The least benchmark score.
+    pub score_min: u32,
+    /// The most loop iterations that one invocation may make; `None` if the job does not say.
+    pub loops_max: Option<u64>,
+}
+
+/// One runtime on one device, as its self-test found it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RuntimeOffer {
+    /// The runtime.
+    pub runtime: Runtime,
+    /// Speed measured by the self-test; 1000 is the reference machine.
+    pub score: u32,
+    /// The most loop iterations an invocation can make before the device silently gives wrong answers.
+    pub loops_max: Option<u64>,
+}
+
+/// One device of a worker.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceOffer {
+    /// What kind.
+    pub kind: DeviceKind,
+    /// The name its driver gives.
+    pub name: String,
+    /// Memory that tasks may use.
+    pub memory: ByteSize,
+    /// How many tasks it runs at a time.
+    pub slots: u16,
+    /// Price for a second of one slot.
+    pub price_per_second: Amount,
+    /// What its self-test has passed.
+    pub runtimes: Vec<RuntimeOffer>,
+}
+
+/// A worker's standing offer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Offer {
+    /// The name its owner gave it.
+    pub name: String,
+    /// The region it is in.
+    pub region: String,
+    /// Its devices.
+    pub devices: Vec<DeviceOffer>,
+}
+
+/// Why a hub does not take an offer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OfferError {
+    /// A text is too long or holds control characters.
+    #[error("the {0} must be 1 to 64 printable characters")]
+    Text(&'static str),
+    /// Too few or too many of something.
+    #[error("the offer must have 1 to {1} {0}")]
+    Count(&'static str, usize),
+    /// A price that could overflow a bill.
+    #[error("a price of more than 1000 GLN a second is refused")]
+    Price,
+    /// A score no machine has.
+    #[error("a score must be 1 to 1,000,000,000")]
+    Score,
+}
+
+impl Offer {
+    /// The most devices of one worker.
+    pub const DEVICES_MAX: usize = 32;
+    /// The most tasks a device runs at a time.
+    pub const SLOTS_MAX: u16 = 256;
+
+    /// Refuses what no honest worker would offer.
+    pub fn check(&self) -> Result<(), OfferError> {
+        check_text("name", &self.name)?;
+        check_text("region", &self.region)?;
+        check_count("devices", self.devices.len(), Self::DEVICES_MAX)?;
+        for device in &self.devices {
+            check_text("device name", &device.name)?;
+            check_count("slots", usize::from(device.slots), usize::from(Self::SLOTS_MAX))?;
+            check_count("runtimes", device.runtimes.len(), Runtime::ALL.len())?;
+            if device.price_per_second > Amount::gln(1000) {
+                return Err(OfferError::Price);
+            }
+            if device.runtimes.iter().any(|runtime| !(1..=1_000_000_000).contains(&runtime.score)) {
+                return Err(OfferError::Score);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn check_text(what: &'static str, text: &str) -> Result<(), OfferError> {
+    let fits = (1..=64).contains(&text.chars().count()) && !text.chars().any(char::is_control);
+    if fits { Ok(()) } else { Err(OfferError::Text(what)) }
+}
+
+fn check_count(what: &'static str, count: usize, max: usize) -> Result<(), OfferError> {
+    if (1..=max).contains(&count) { Ok(()) } else { Err(OfferError::Count(what, max)) }
+}
