@@ -1,7 +1,9 @@
 //! The job file: what a requester writes, as TOML on disk and as JSON through the API.
 //!
 //! This module reads it into types and finds the line of a mistake; whether the job makes sense is for `core::plan`.
-use alloc::string::{String, ToString};
+use alloc::string::String;
+#[cfg(feature = "std")]
+use alloc::string::ToString;
 use alloc::vec::Vec;
 use core::fmt;
 use core::str::FromStr;
@@ -217,6 +219,7 @@ pub enum JobFileError {
     Json(String),
 }
 
+#[cfg(feature = "std")]
 impl JobFile {
     /// Reads TOML.
     pub fn from_toml(text: &str) -> Result<Self, JobFileError> {
@@ -239,6 +242,7 @@ impl JobFile {
 }
 
 /// The line on which the thing at `path` stands (such as `task[2].input[0].from`), or the nearest thing around it.
+#[cfg(feature = "std")]
 pub fn line_of(text: &str, path: &str) -> Option<usize> {
     let document = toml::de::DeTable::parse(text).ok()?;
     let mut span = document.span();
@@ -254,11 +258,12 @@ pub fn line_of(text: &str, path: &str) -> Option<usize> {
     Some(line_at(text, span.start))
 }
 
+#[cfg(feature = "std")]
 fn line_at(text: &str, offset: usize) -> usize {
     text.as_bytes()[..offset.min(text.len())].iter().filter(|byte| **byte == b'\n').count() + 1
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "std"))]
 mod tests {
     use super::*;
 

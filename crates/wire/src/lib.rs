@@ -17,9 +17,7 @@ mod quantity;
 mod spec;
 mod standing;
 
-#[cfg(feature = "std")]
 pub mod api;
-#[cfg(feature = "std")]
 pub mod job_file;
 
 pub use amount::{Amount, AmountError};

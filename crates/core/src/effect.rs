@@ -1,0 +1,76 @@
+//! What the shell is asked to do. Effects carry ids, so performing one twice is harmless.
+use alloc::string::String;
+use gleaner_wire::{Amount, AttemptId, JobId, WorkerId};
+
+use crate::event::{Session, Ticket};
+
+/// Something to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Tell the worker on this connection that it is in.
+    WelcomeWorker {
+        /// Which.
+        worker: WorkerId,
+        /// On which connection.
+        session: Session,
+    },
+    /// Send the attempt to its worker; `Core::start_message` has the words.
+    StartAttempt {
+        /// To whom.
+        worker: WorkerId,
+        /// Which.
+        attempt: AttemptId,
+    },
+    /// Tell the worker to stop the attempt.
+    CancelAttempt {
+        /// Whom.
+        worker: WorkerId,
+        /// Which.
+        attempt: AttemptId,
+    },
+    /// Close the worker's connection.
+    DisconnectWorker {
+        /// Whose.
+        worker: WorkerId,
+        /// Why, in words for its owner.
+        reason: String,
+    },
+    /// Answer a submission.
+    AcceptJob {
+        /// Which request.
+        ticket: Ticket,
+        /// The job.
+        job: JobId,
+        /// How many tasks.
+        tasks: u64,
+        /// What was reserved.
+        reserved: Amount,
+    },
+    /// Refuse a submission.
+    RefuseJob {
+        /// Which request.
+        ticket: Ticket,
+        /// Why, in words for the requester.
+        reason: String,
+    },
+    /// Tell whoever listens that the job moved on.
+    AnnounceJob {
+        /// Which.
+        job: JobId,
+    },
+    /// Tell whoever listens that the worker changed its state.
+    AnnounceWorker {
+        /// Which.
+        worker: WorkerId,
+    },
+    /// Tell whoever listens that an attempt failed; it is the last of the job's failures.
+    AnnounceFailure {
+        /// Which job.
+        job: JobId,
+    },
+    /// Store the ended job, then say `JobArchived`.
+    ArchiveJob {
+        /// Which.
+        job: JobId,
+    },
+}

@@ -1,0 +1,102 @@
+//! What happens to a hub. Events are journaled before they are applied; replaying them gives the same state.
+use alloc::string::String;
+use alloc::vec::Vec;
+use gleaner_wire::{Amount, AttemptId, Finished, JobId, Offer, WorkerId, WorkerKey};
+use serde::{Deserialize, Serialize};
+
+use crate::ledger::Account;
+use crate::plan::Graph;
+
+/// The shell's own number for a request that waits for an answer; it means nothing to the core.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Ticket(pub u64);
+
+/// A number for each connection of a worker, so that the end of an old one does not end a new one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Session(pub u64);
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Event {
+    /// The hub's process started: every connection is gone, every lease gets time to be adopted.
+    HubStarted,
+    /// A deadline may have passed; see `Core::next_deadline`.
+    TimePassed,
+    /// Money came in from outside.
+    Deposited {
+        /// Where to.
+        account: Account,
+        /// How much.
+        amount: Amount,
+    },
+    /// A worker proved its key and made an offer.
+    WorkerJoined {
+        /// Who.
+        key: WorkerKey,
+        /// On which connection.
+        session: Session,
+        /// What it offers.
+        offer: Offer,
+        /// Whether its owner has paused it.
+        paused: bool,
+        /// The attempts it still holds.
+        held: Vec<AttemptId>,
+    },
+    /// A connection ended.
+    WorkerLeft {
+        /// Whose.
+        worker: WorkerId,
+        /// Which.
+        session: Session,
+    },
+    /// The owner paused the worker, or took it back.
+    WorkerPaused {
+        /// Which.
+        worker: WorkerId,
+    },
+    /// The owner gave the worker back.
+    WorkerResumed {
+        /// Which.
+        worker: WorkerId,
+    },
+    /// An operator gives a worker that lost its standing another chance.
+    WorkerReadmitted {
+        /// Which.
+        worker: WorkerId,
+    },
+    /// A heartbeat: the worker holds these attempts.
+    LeasesRenewed {
+        /// Who.
+        worker: WorkerId,
+        /// Which attempts.
+        held: Vec<AttemptId>,
+    },
+    /// Attempts ended on a worker.
+    AttemptsFinished {
+        /// Who says so.
+        worker: WorkerId,
+        /// The ends.
+        results: Vec<Finished>,
+    },
+    /// A planned job was submitted.
+    JobSubmitted {
+        /// Who to answer.
+        ticket: Ticket,
+        /// The client's own number of this submission: sent twice, it makes one job.
+        submission: u128,
+        /// Who pays.
+        requester: String,
+        /// The job.
+        graph: Graph,
+    },
+    /// The requester wants the job to stop.
+    JobCancelled {
+        /// Which.
+        job: JobId,
+    },
+    /// The shell has stored an ended job elsewhere, so the core may forget it.
+    JobArchived {
+        /// Which.
+        job: JobId,
+    },
+}
