@@ -19,6 +19,8 @@ pub struct StartAttempt {
     pub group: u16,
     /// The element.
     pub index: u32,
+    /// The position of the device in the worker's offer: the one that was chosen, and whose price was agreed.
+    pub device: u16,
     /// Running time that is paid for; the worker stops the attempt there.
     pub time_ms: Millis,
     /// For each input that is a single output of another task, in order, that output.
