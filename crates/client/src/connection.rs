@@ -1,0 +1,150 @@
+//! Requests to one hub: address, token, retries, and the reading of answers and refusals.
+//!
+//! Every request of the API may be repeated (submissions carry a key), so all of them are tried again here.
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use gleaner_wire::api::Problem;
+use reqwest::{Method, RequestBuilder, Response, StatusCode};
+use serde::de::DeserializeOwned;
+
+use crate::{Error, Token, backoff};
+
+/// How often a request is tried when nobody answers; with the growing waits this is about 20 seconds.
+pub(crate) const TRIES_MAX: u32 = 15;
+/// The longest answer that is read into memory.
+pub(crate) const ANSWER_BYTES_MAX: usize = 256 * 1024 * 1024;
+/// How long a connection may say nothing before it counts as dead.
+pub(crate) const SILENCE_MAX: Duration = Duration::from_secs(30);
+const CONNECT_TIME_MAX: Duration = Duration::from_secs(5);
+
+/// A hub, as a client reaches it. Clones share their connections.
+#[derive(Clone, Debug)]
+pub(crate) struct Connection {
+    http: reqwest::Client,
+    url: String,
+    token: Token,
+}
+
+impl Connection {
+    pub(crate) fn new(url: &str, token: Token) -> Result<Self, Error> {
+        let url = url.trim_end_matches('/');
+        let refuse = |reason| Err(Error::Address { url: url.to_owned(), reason });
+        let Some(host) = url.strip_prefix("http://") else {
+            return refuse("it must start with http://");
+        };
+        if host.is_empty() || host.contains('/') || reqwest::Url::parse(url).is_err() {
+            return refuse("write http://HOST:PORT");
+        }
+        let http = reqwest::Client::builder().no_proxy().connect_timeout(CONNECT_TIME_MAX).build();
+        let http = http.map_err(|source| Error::unreachable(url, source))?;
+        Ok(Self { http, url: url.to_owned(), token })
+    }
+
+    pub(crate) fn with_token(&self, token: Token) -> Self {
+        Self { token, ..self.clone() }
+    }
+
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
+    pub(crate) fn token(&self) -> &Token {
+        &self.token
+    }
+
+    /// A request to a path of the API, such as `/jobs`.
+    pub(crate) fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        self.http.request(method, format!("{}/api/v1{path}", self.url)).bearer_auth(self.token.reveal())
+    }
+
+    /// Sends once and returns the response, whatever its status.
+    pub(crate) async fn send_once(&self, request: RequestBuilder) -> Result<Response, Error> {
+        let sent = tokio::time::timeout(SILENCE_MAX, request.send()).await;
+        sent.map_err(|silence| Error::unreachable(&self.url, silence))?
+            .map_err(|source| Error::unreachable(&self.url, source.without_url()))
+    }
+
+    /// The next piece of a response's body.
+    pub(crate) async fn chunk(&self, response: &mut Response) -> Result<Option<Bytes>, Error> {
+        let chunk = tokio::time::timeout(SILENCE_MAX, response.chunk()).await;
+        chunk
+            .map_err(|silence| Error::unreachable(&self.url, silence))?
+            .map_err(|source| Error::unreachable(&self.url, source.without_url()))
+    }
+
+    /// The response if the hub agreed, its reason if it did not.
+    pub(crate) async fn agreed(&self, response: Response) -> Result<Response, Error> {
+        if response.status().is_success() {
+            return Ok(response);
+        }
+        let (status, path) = (response.status(), response.url().path().to_owned());
+        let body = self.body(response).await?;
+        let problem = serde_json::from_slice(&body).unwrap_or_else(|_| plain_problem(status, &path, &body));
+        Err(Error::Refused(Box::new(problem)))
+    }
+
+    async fn body(&self, mut response: Response) -> Result<Bytes, Error> {
+        let mut body = BytesMut::new();
+        while let Some(piece) = self.chunk(&mut response).await? {
+            if body.len() + piece.len() > ANSWER_BYTES_MAX {
+                return Err(Error::answer(&self.url, "it is too long"));
+            }
+            body.extend_from_slice(&piece);
+        }
+        Ok(body.freeze())
+    }
+
+    /// Sends once and reads the whole answer.
+    pub(crate) async fn answer_once(&self, request: RequestBuilder) -> Result<Bytes, Error> {
+        let response = self.send_once(request).await?;
+        self.body(self.agreed(response).await?).await
+    }
+
+    /// Sends, again if nobody answers, and reads the whole answer.
+    pub(crate) async fn answer(&self, request: RequestBuilder) -> Result<Bytes, Error> {
+        let mut tried = 0;
+        loop {
+            let again = request.try_clone().expect("bodies of these requests are in memory");
+            match self.answer_once(again).await {
+                Err(error) if error.is_transient() && tried + 1 < TRIES_MAX => {
+                    tracing::debug!(%error, tried, "trying again");
+                    tokio::time::sleep(backoff::delay(tried)).await;
+                    tried += 1;
+                }
+                outcome => return outcome,
+            }
+        }
+    }
+
+    /// Sends, again if nobody answers, and reads the answer as JSON.
+    pub(crate) async fn json<T: DeserializeOwned>(&self, request: RequestBuilder) -> Result<T, Error> {
+        let body = self.answer(request).await?;
+        self.read_json(&body)
+    }
+
+    pub(crate) fn read_json<T: DeserializeOwned>(&self, body: &[u8]) -> Result<T, Error> {
+        serde_json::from_slice(body).map_err(|error| Error::answer(&self.url, error))
+    }
+}
+
+/// A refusal that is not problem+json comes from something in between; it is passed on as it is.
+fn plain_problem(status: StatusCode, path: &str, body: &[u8]) -> Problem {
+    let title = status.canonical_reason().unwrap_or("an error").to_owned();
+    let text: String = String::from_utf8_lossy(body).chars().filter(|c| !c.is_control()).take(200).collect();
+    let detail = format!("{path}: {} {title}{}{text}", status.as_u16(), if text.is_empty() { "" } else { ": " });
+    Problem { kind: "about:blank".to_owned(), title, status: status.as_u16(), detail, at: None, line: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_that_cannot_be_dialled_are_refused() {
+        for url in ["", "127.0.0.1:7700", "https://hub", "http://", "http://a b", "http://hub/path", "ftp://hub"] {
+            assert!(matches!(Connection::new(url, Token::new("")), Err(Error::Address { .. })), "{url}");
+        }
+        assert!(Connection::new("http://127.0.0.1:7700/", Token::new("")).is_ok());
+    }
+}

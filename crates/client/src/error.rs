@@ -1,0 +1,114 @@
+//! What can go wrong between a client and its hub, in words for the person who asked.
+use std::io;
+use std::path::{Path, PathBuf};
+
+use gleaner_wire::BlobRef;
+use gleaner_wire::api::Problem;
+
+/// Why a request did not succeed.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The address is not one this client can dial.
+    #[error("`{url}` is not the address of a hub: {reason}")]
+    Address {
+        /// What was given.
+        url: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// Nobody answered.
+    #[error("no hub answers at {url}")]
+    Unreachable {
+        /// Where.
+        url: String,
+        /// Why.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The hub said no.
+    #[error("the hub refused: {}", .0.detail)]
+    Refused(Box<Problem>),
+    /// The job file is wrong.
+    #[error("{}{}: {reason}", path.display(), line.map(|line| format!(":{line}")).unwrap_or_default())]
+    JobFile {
+        /// The file.
+        path: PathBuf,
+        /// The line, if it is known.
+        line: Option<usize>,
+        /// What is wrong there.
+        reason: String,
+    },
+    /// The answer is not what the API promises.
+    #[error("the answer of {url} makes no sense: {reason}")]
+    Answer {
+        /// Where it came from.
+        url: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The bytes are not the blob that was asked for.
+    #[error("the bytes that the hub delivered are not the blob {0}")]
+    Corrupt(BlobRef),
+    /// A local file could not be read or written.
+    #[error("cannot {action} {}", path.display())]
+    File {
+        /// What was tried.
+        action: &'static str,
+        /// On which file.
+        path: PathBuf,
+        /// Why it failed.
+        #[source]
+        source: io::Error,
+    },
+    /// A name from outside that is not used as a file name.
+    #[error("the job names an output `{0}`, which is not a safe file name")]
+    UnsafeName(String),
+}
+
+impl Error {
+    /// What the person can do about it.
+    pub fn help(&self) -> Option<&'static str> {
+        match self {
+            Self::Unreachable { .. } => {
+                Some("start a network with `gleaner up`, a hub with `gleaner hub`, or name another with --hub URL")
+            }
+            Self::Refused(problem) if problem.status == 401 => {
+                Some("name the hub's token file with --token-file; the hub keeps it in its folder as api.token")
+            }
+            Self::Answer { .. } => Some("check that the address is a hub's, and of the same version as this program"),
+            Self::Corrupt(_) => Some("run the command again; if it stays, the hub's store is damaged"),
+            Self::Address { .. }
+            | Self::Refused(_)
+            | Self::JobFile { .. }
+            | Self::File { .. }
+            | Self::UnsafeName(_) => None,
+        }
+    }
+
+    pub(crate) fn file(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_path_buf();
+        move |source| Self::File { action, path, source }
+    }
+
+    pub(crate) fn answer(url: &str, reason: impl ToString) -> Self {
+        Self::Answer { url: url.to_owned(), reason: reason.to_string() }
+    }
+
+    pub(crate) fn unreachable(url: &str, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self::Unreachable { url: url.to_owned(), source: source.into() }
+    }
+
+    /// Whether trying again may help.
+    pub(crate) fn is_transient(&self) -> bool {
+        match self {
+            Self::Unreachable { .. } => true,
+            Self::Address { .. }
+            | Self::Refused(_)
+            | Self::JobFile { .. }
+            | Self::Answer { .. }
+            | Self::Corrupt(_)
+            | Self::File { .. }
+            | Self::UnsafeName(_) => false,
+        }
+    }
+}
