@@ -188,10 +188,8 @@ impl BlobClient {
 
     /// Stores a file and returns its reference. A store that was interrupted goes on where it stopped.
     pub async fn store_file(&self, path: &Path) -> Result<BlobRef, Error> {
+        let blob = reference_of(path).await?;
         let mut file = File::open(path).await.map_err(Error::file("read", path))?;
-        let mut read = Received::default();
-        add_all(&mut file, &mut read).await.map_err(Error::file("read", path))?;
-        let blob = BlobRef { id: Hash(*read.hasher.finalize().as_bytes()), bytes: read.bytes };
         self.store(blob, &mut file, path).await?;
         Ok(blob)
     }
@@ -264,6 +262,14 @@ async fn add_all<R: AsyncRead + Unpin>(from: &mut R, received: &mut Received) ->
         }
         received.add(&buffer[..read]);
     }
+}
+
+/// The reference of a file's content.
+pub(crate) async fn reference_of(path: &Path) -> Result<BlobRef, Error> {
+    let mut file = File::open(path).await.map_err(Error::file("read", path))?;
+    let mut read = Received::default();
+    add_all(&mut file, &mut read).await.map_err(Error::file("read", path))?;
+    Ok(BlobRef { id: Hash(*read.hasher.finalize().as_bytes()), bytes: read.bytes })
 }
 
 /// The name of a file that is not complete yet.

@@ -36,7 +36,8 @@ impl Connection {
         if host.is_empty() || host.contains('/') || reqwest::Url::parse(url).is_err() {
             return refuse("write http://HOST:PORT");
         }
-        let http = reqwest::Client::builder().no_proxy().connect_timeout(CONNECT_TIME_MAX).build();
+        let http =
+            reqwest::Client::builder().no_proxy().connect_timeout(CONNECT_TIME_MAX).tcp_keepalive(SILENCE_MAX).build();
         let http = http.map_err(|source| Error::unreachable(url, source))?;
         Ok(Self { http, url: url.to_owned(), token })
     }

@@ -3,11 +3,23 @@
 //! It moves bytes and says what went wrong; it decides nothing about jobs.
 
 mod backoff;
+mod client;
 mod connection;
 mod error;
+mod events;
+mod fetch;
+mod logs;
+mod names;
+mod picture;
+mod submit;
 mod token;
 
 pub mod blobs;
 
+pub use client::{Client, RESULTS_PER_PAGE};
 pub use error::Error;
+pub use events::{Events, Heard};
+pub use fetch::Fetched;
+pub use logs::Logs;
+pub use submit::Draft;
 pub use token::Token;

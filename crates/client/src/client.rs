@@ -1,0 +1,106 @@
+//! The questions and orders of the API, one method each.
+use gleaner_wire::api::{ExplainView, Health, JobSummary, JobView, LedgerView, ResultsPage, WorkerView};
+use gleaner_wire::{JobId, WorkerId};
+use reqwest::{Method, RequestBuilder};
+
+use crate::blobs::BlobClient;
+use crate::connection::Connection;
+use crate::{Error, Token};
+
+/// The most results asked for at once.
+pub const RESULTS_PER_PAGE: u32 = 1000;
+
+/// A hub, as one requester sees it. Clones share their connections.
+#[derive(Clone, Debug)]
+pub struct Client {
+    pub(crate) connection: Connection,
+    requester: String,
+}
+
+impl Client {
+    /// A client of the hub at `url` (`http://HOST:PORT`), in the name of `requester`.
+    pub fn new(url: &str, token: Token, requester: impl Into<String>) -> Result<Self, Error> {
+        Ok(Self { connection: Connection::new(url, token)?, requester: requester.into() })
+    }
+
+    /// The hub's address.
+    pub fn url(&self) -> &str {
+        self.connection.url()
+    }
+
+    /// The hub's blob store.
+    pub fn blobs(&self) -> BlobClient {
+        BlobClient::over(self.connection.clone())
+    }
+
+    pub(crate) fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        self.connection.request(method, path).header("gleaner-requester", &self.requester)
+    }
+
+    async fn get<T: serde::de::DeserializeOwned>(&self, path: &str) -> Result<T, Error> {
+        self.connection.json(self.request(Method::GET, path)).await
+    }
+
+    async fn post(&self, path: &str) -> Result<(), Error> {
+        self.connection.answer(self.request(Method::POST, path)).await.map(|_| ())
+    }
+
+    /// Whether the hub is there and well. Tried once only, so that a missing hub is noticed at once.
+    pub async fn health(&self) -> Result<Health, Error> {
+        let body = self.connection.answer_once(self.request(Method::GET, "/health")).await?;
+        self.connection.read_json(&body)
+    }
+
+    /// The jobs.
+    pub async fn jobs(&self) -> Result<Vec<JobSummary>, Error> {
+        self.get("/jobs").await
+    }
+
+    /// One job.
+    pub async fn job(&self, job: JobId) -> Result<JobView, Error> {
+        self.get(&format!("/jobs/{job}")).await
+    }
+
+    /// Why a job stands where it stands.
+    pub async fn explain(&self, job: JobId) -> Result<ExplainView, Error> {
+        self.get(&format!("/jobs/{job}/explain")).await
+    }
+
+    /// Stops a job.
+    pub async fn cancel(&self, job: JobId) -> Result<(), Error> {
+        self.post(&format!("/jobs/{job}/cancel")).await
+    }
+
+    /// A page of a job's results: those of one `[[task]]`, or of all, from the cursor `from` on.
+    pub async fn results(&self, job: JobId, task: Option<&str>, from: u64) -> Result<ResultsPage, Error> {
+        let request = self.request(Method::GET, &format!("/jobs/{job}/results"));
+        let request = request.query(&[("from", from), ("limit", u64::from(RESULTS_PER_PAGE))]);
+        let request = if let Some(task) = task { request.query(&[("task", task)]) } else { request };
+        self.connection.json(request).await
+    }
+
+    /// The workers.
+    pub async fn workers(&self) -> Result<Vec<WorkerView>, Error> {
+        self.get("/workers").await
+    }
+
+    /// One worker.
+    pub async fn worker(&self, worker: WorkerId) -> Result<WorkerView, Error> {
+        self.get(&format!("/workers/{worker}")).await
+    }
+
+    /// Gives a worker no new work.
+    pub async fn pause(&self, worker: WorkerId) -> Result<(), Error> {
+        self.post(&format!("/workers/{worker}/pause")).await
+    }
+
+    /// Gives a paused worker work again.
+    pub async fn resume(&self, worker: WorkerId) -> Result<(), Error> {
+        self.post(&format!("/workers/{worker}/resume")).await
+    }
+
+    /// The hub's books.
+    pub async fn ledger(&self) -> Result<LedgerView, Error> {
+        self.get("/ledger").await
+    }
+}
