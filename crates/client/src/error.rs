@@ -94,8 +94,14 @@ impl Error {
         Self::Answer { url: url.to_owned(), reason: reason.to_string() }
     }
 
+    /// Keeps only the innermost cause: the layers between say "request failed" each in their own words.
     pub(crate) fn unreachable(url: &str, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
-        Self::Unreachable { url: url.to_owned(), source: source.into() }
+        let source = source.into();
+        let mut root: &dyn std::error::Error = &*source;
+        while let Some(deeper) = root.source() {
+            root = deeper;
+        }
+        Self::Unreachable { url: url.to_owned(), source: root.to_string().into() }
     }
 
     /// Whether trying again may help.

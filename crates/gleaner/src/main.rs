@@ -1,1 +1,108 @@
-fn main(){}
+//! The one binary: reads the command line, wires the parts together and prints what they say.
+//!
+//! No decision lives here; a verb is a file of its name.
+
+mod demo;
+mod doctor;
+mod failure;
+mod hub;
+mod interrupt;
+mod job;
+mod network;
+mod output;
+mod price;
+mod progress;
+mod run;
+mod settings;
+mod share;
+mod table;
+mod up;
+mod watch;
+mod words;
+mod worker;
+
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use clap::{Parser, Subcommand};
+use settings::Settings;
+
+/// Puts idle GPUs to work: share yours, or run your jobs on others'.
+#[derive(Parser)]
+#[command(name = "gleaner", version, max_term_width = 100, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+    #[command(flatten)]
+    settings: Settings,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Render a picture on a whole network on this machine, and kill a worker half-way
+    Demo(demo::Args),
+    /// Run a whole network on this machine until Ctrl-C
+    Up(up::Args),
+    /// Run a hub
+    Hub(hub::Args),
+    /// Share this machine's GPUs and processor with a hub
+    Share(share::Args),
+    /// Say what this machine can share, what is missing and how to fix it
+    Doctor(doctor::Args),
+    /// Submit a job, watch it and fetch its results
+    Run(run::Args),
+    /// Look at jobs and steer them
+    #[command(subcommand)]
+    Job(job::Verb),
+    /// Look at workers and steer them
+    #[command(subcommand)]
+    Worker(worker::Verb),
+    /// Run one job's kernels for a worker
+    #[command(hide = true)]
+    WgslChild,
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    if let Verb::WgslChild = cli.verb {
+        return gleaner_worker::wgsl_child();
+    }
+    match prepare(&cli.settings).and_then(|runtime| runtime.block_on(perform(cli))) {
+        Ok(code) => code,
+        Err(error) => {
+            output::say(failure::render(&error));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn prepare(settings: &Settings) -> Result<tokio::runtime::Runtime> {
+    if let Some(parent) = settings.with_parent {
+        network::die_with(parent)?;
+    }
+    let level = match settings.verbose {
+        0 => "warn",
+        1 => "info",
+        2.. => "debug",
+    };
+    let filter = tracing_subscriber::EnvFilter::try_from_env("GLEANER_LOG");
+    let filter = filter.unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(level));
+    let ansi = console::colors_enabled_stderr();
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(ansi).init();
+    tokio::runtime::Runtime::new().context("cannot start the runtime")
+}
+
+async fn perform(cli: Cli) -> Result<ExitCode> {
+    let settings = &cli.settings;
+    match cli.verb {
+        Verb::Demo(args) => demo::perform(&args).await,
+        Verb::Up(args) => up::perform(settings, &args).await,
+        Verb::Hub(args) => hub::perform(settings, &args).await,
+        Verb::Share(args) => share::perform(settings, &args).await,
+        Verb::Doctor(args) => doctor::perform(settings, &args).await,
+        Verb::Run(args) => run::perform(settings, &args).await,
+        Verb::Job(verb) => job::perform(settings, verb).await,
+        Verb::Worker(verb) => worker::perform(settings, verb).await,
+        Verb::WgslChild => unreachable!("a child has no runtime and was started before"),
+    }
+}

@@ -1,0 +1,189 @@
+//! `gleaner demo`: a whole network on this machine renders a picture, loses a worker half-way, and finishes.
+
+mod report;
+mod scene;
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use gleaner_client::{Client, Draft};
+use gleaner_wire::Runtime;
+use gleaner_wire::api::{JobState, JobView, Submitted, WorkerView};
+
+use crate::failure::Advice;
+use crate::interrupt::Interrupt;
+use crate::network::{Network, Plan};
+use crate::output::{data, say};
+use crate::progress::{Progress, spinner};
+use crate::watch::Watch;
+use crate::words;
+use report::Report;
+
+const WORKERS: u32 = 4;
+const PICTURE: &str = "picture.png";
+
+/// Options of `gleaner demo`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Folder for the picture and the logs
+    #[arg(long, value_name = "DIR", default_value = "gleaner-demo")]
+    out: PathBuf,
+    /// Do not render the picture again on one worker alone to compare time and bytes
+    #[arg(long)]
+    no_reference: bool,
+    /// Use the WebAssembly program even if there is a Vulkan device
+    #[arg(long)]
+    wasm: bool,
+}
+
+/// Runs the demo.
+pub async fn perform(args: &Args) -> Result<ExitCode> {
+    let mut interrupt = Interrupt::listen()?;
+    let state = tempfile::Builder::new().prefix("gleaner-demo-").tempdir().context("cannot make a temporary folder")?;
+    let plan = Plan {
+        folder: state.path().join("state"),
+        logs: args.out.join("logs"),
+        listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+        workers: WORKERS,
+        share: vec!["--cpu-slots".to_owned(), "1".to_owned()],
+        // Mesa's software driver takes all cores for each worker otherwise, and four would only fight over them.
+        environment: vec![("LP_NUM_THREADS", "1")],
+    };
+    say(format!("Starting a hub and {WORKERS} workers, each a process of its own; each worker tests its devices first."));
+    let mut network = Network::start(plan).await?;
+    let outcome = tokio::select! {
+        outcome = show(&mut network, args, state.path()) => outcome,
+        () = interrupt.came() => Err(Advice::new("the demo was interrupted", "run it again at any time").into()),
+    };
+    network.stop().await?;
+    outcome.map(|()| ExitCode::SUCCESS)
+}
+
+async fn show(network: &mut Network, args: &Args, scratch: &Path) -> Result<()> {
+    let spinner = spinner("the workers test their devices");
+    let workers = network.ready().await;
+    spinner.finish_and_clear();
+    let workers = workers?;
+    let runtime = choose_runtime(&workers, args.wasm)?;
+    introduce(&workers, runtime);
+    let job_file = scene::unpack(&scratch.join("scene"), runtime)?;
+
+    let (view, killed) = render_and_kill(network, &Draft::read(&job_file)?).await?;
+    let picture = fetch_picture(&network.client, &view, &scratch.join("first"), &args.out.join(PICTURE)).await?;
+    let mut report = Report::new(view, workers, killed, picture, runtime);
+    if !args.no_reference {
+        let (view, other) = render_alone(network, &job_file, scratch).await?;
+        report.compare(view, same_bytes(&report.picture, &other)?);
+    }
+    report.ledger(network.client.ledger().await?);
+    data(&report.render())?;
+    report.check()
+}
+
+fn choose_runtime(workers: &[WorkerView], wasm_wanted: bool) -> Result<Runtime> {
+    let offers = |runtime| {
+        let devices = workers.iter().flat_map(|worker| &worker.offer.devices);
+        devices.flat_map(|device| &device.runtimes).any(|offer| offer.runtime == runtime)
+    };
+    if offers(Runtime::Wgsl) && !wasm_wanted {
+        return Ok(Runtime::Wgsl);
+    }
+    if !offers(Runtime::Wasm) {
+        let help = "`gleaner doctor` says what is missing and how to fix it";
+        return Err(Advice::new("the workers offer nothing that could render the picture", help).into());
+    }
+    if !wasm_wanted {
+        say("No Vulkan device passed its test here, so the same picture is rendered by a WebAssembly program.");
+        say("`gleaner doctor` says what is missing.");
+    }
+    Ok(Runtime::Wasm)
+}
+
+fn introduce(workers: &[WorkerView], runtime: Runtime) {
+    for worker in workers {
+        if let Some((device, offer)) = report::device_for(worker, runtime) {
+            let name = words::plain(&worker.offer.name);
+            let device = words::plain(device);
+            say(format!("  {name}  {device}  {runtime}, speed {}", words::grouped(offer.score.into())));
+        }
+    }
+}
+
+async fn submit(client: &Client, draft: &Draft) -> Result<Submitted> {
+    let submitted = client.submit(draft).await?;
+    let tiles = words::count(submitted.tasks, "tile");
+    let cap = words::money(submitted.reserved);
+    say(format!("Job {}: {tiles}, one task each; {cap} reserved, no more can be spent.", submitted.job));
+    Ok(submitted)
+}
+
+/// Renders on all workers and kills the busiest of them half-way.
+async fn render_and_kill(network: &mut Network, draft: &Draft) -> Result<(JobView, Option<String>)> {
+    let submitted = submit(&network.client, draft).await?;
+    let mut progress = Progress::new("picture", submitted.tasks);
+    let mut watch = Watch::new(&network.client, submitted.job);
+    let mut killed = None;
+    let view = loop {
+        let view = watch.next().await?;
+        progress.show(&view);
+        if view.summary.state.has_ended() {
+            break view;
+        }
+        if killed.is_none() && view.summary.done * 2 >= view.summary.tasks {
+            let victim = busiest(network).await?;
+            network.kill(&victim).await?;
+            progress.say(&format!("Half-way: {victim} is killed (SIGKILL). Watch the others take over."));
+            killed = Some(victim);
+        }
+        network.check()?;
+    };
+    progress.clear();
+    ensure_done(&view)?;
+    Ok((view, killed))
+}
+
+async fn busiest(network: &Network) -> Result<String> {
+    let workers = network.client.workers().await?;
+    let mine = workers.iter().filter(|worker| network.names().any(|name| name == worker.offer.name));
+    let busiest = mine.max_by_key(|worker| worker.running).context("no worker is left")?;
+    Ok(busiest.offer.name.clone())
+}
+
+/// Renders the same picture on one worker alone, without reusing a known tile.
+async fn render_alone(network: &mut Network, job_file: &Path, scratch: &Path) -> Result<(JobView, PathBuf)> {
+    say("The same picture again on one worker alone, every tile anew, to compare.");
+    network.stop_all_but_one().await?;
+    let mut draft = Draft::read(job_file)?;
+    draft.file.tasks.iter_mut().for_each(|task| task.memo = false);
+    let submitted = submit(&network.client, &draft).await?;
+    let mut progress = Progress::new("one worker", submitted.tasks);
+    let view = Watch::new(&network.client, submitted.job).to_end(|view| progress.show(view)).await;
+    progress.clear();
+    let view = view?;
+    ensure_done(&view)?;
+    let folder = scratch.join("alone");
+    let picture = fetch_picture(&network.client, &view, &folder, &folder.join(PICTURE)).await?;
+    Ok((view, picture))
+}
+
+fn ensure_done(view: &JobView) -> Result<()> {
+    match &view.summary.state {
+        JobState::Done => Ok(()),
+        JobState::Running | JobState::Cancelled => bail!("the job did not finish"),
+        JobState::Failed { reason, .. } => bail!("the job failed: {}", words::plain(reason)),
+    }
+}
+
+async fn fetch_picture(client: &Client, view: &JobView, folder: &Path, to: &Path) -> Result<PathBuf> {
+    let fetched = client.fetch(view.summary.id, folder, |_| {}).await?;
+    let picture = fetched.pictures.first().context("the tiles do not make up a picture")?;
+    std::fs::copy(picture, to).with_context(|| format!("cannot write {}", to.display()))?;
+    Ok(to.to_path_buf())
+}
+
+fn same_bytes(one: &Path, other: &Path) -> Result<bool> {
+    let read = |path: &Path| std::fs::read(path).with_context(|| format!("cannot read {}", path.display()));
+    Ok(read(one)? == read(other)?)
+}

@@ -1,0 +1,66 @@
+//! `gleaner job explain`: why tasks wait, and why the others run where they run.
+use std::process::ExitCode;
+
+use anyhow::Result;
+use gleaner_client::Client;
+use gleaner_wire::JobId;
+use gleaner_wire::api::{ExplainView, JobState};
+
+use crate::output::{data, json};
+use crate::words;
+
+/// Options of `gleaner job explain`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The job
+    #[arg(value_name = "JOB", value_parser = super::parse_job)]
+    job: JobId,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Explains one job.
+pub async fn perform(client: &Client, args: &Args) -> Result<ExitCode> {
+    let view = client.explain(args.job).await?;
+    if args.json {
+        json(&view)?
+    } else {
+        data(&render(&view))?
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn render(view: &ExplainView) -> String {
+    let mut lines = vec![format!("job {} · {}", view.job, words::state(&view.state))];
+    if let JobState::Failed { reason, .. } = &view.state {
+        lines.push(format!("  {}", words::plain(reason)));
+    }
+    for waiting in &view.waiting {
+        lines.push(format!("{} of `{}` waiting:", words::count(waiting.queued, "task"), words::plain(&waiting.task)));
+        for reason in &waiting.reasons {
+            let devices = reason.devices.map(|devices| format!("{}: ", words::count(devices, "device")));
+            lines.push(format!("  - {}{}", devices.unwrap_or_default(), words::plain(&reason.text)));
+        }
+    }
+    for running in &view.running {
+        let second = if running.second { ", a second attempt beside a slow one" } else { "" };
+        let expected =
+            running.expected_at.map(|end| format!(", expected to take {}", words::span(end.since(running.since))));
+        lines.push(format!(
+            "{} runs on {} since {}{}{second}",
+            words::plain(&running.task),
+            words::plain(&running.worker),
+            words::ago(running.since),
+            expected.unwrap_or_default(),
+        ));
+        lines.push(format!("  - {}", words::plain(&running.why)));
+    }
+    if view.running_more > 0 {
+        lines.push(format!("and {} more run", words::grouped(view.running_more)));
+    }
+    if lines.len() == 1 && !view.state.has_ended() {
+        lines.push("nothing waits and nothing runs: its results are being counted".to_owned());
+    }
+    lines.join("\n")
+}

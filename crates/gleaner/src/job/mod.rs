@@ -1,0 +1,48 @@
+//! `gleaner job …`: a file for each verb.
+
+mod cancel;
+mod explain;
+mod fetch;
+mod list;
+mod logs;
+pub mod show;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use crate::settings::Settings;
+
+/// What can be done with jobs.
+#[derive(clap::Subcommand)]
+pub enum Verb {
+    /// List the jobs, newest last
+    List(list::Args),
+    /// Show one job: its tasks, its workers, its failures
+    Show(show::Args),
+    /// Say why a job stands where it stands
+    Explain(explain::Args),
+    /// Print what a job's programs said
+    Logs(logs::Args),
+    /// Stop a job
+    Cancel(cancel::Args),
+    /// Fetch a job's results; run again, it goes on where it was
+    Fetch(fetch::Args),
+}
+
+/// Does it.
+pub async fn perform(settings: &Settings, verb: Verb) -> Result<ExitCode> {
+    let client = settings.client().await?;
+    match verb {
+        Verb::List(args) => list::perform(&client, &args).await,
+        Verb::Show(args) => show::perform(&client, &args).await,
+        Verb::Explain(args) => explain::perform(&client, &args).await,
+        Verb::Logs(args) => logs::perform(&client, &args).await,
+        Verb::Cancel(args) => cancel::perform(&client, &args).await,
+        Verb::Fetch(args) => fetch::perform(&client, &args).await,
+    }
+}
+
+fn parse_job(text: &str) -> Result<gleaner_wire::JobId, String> {
+    text.parse().map(gleaner_wire::JobId).map_err(|_| "a job is a number; `gleaner job list` shows them".to_owned())
+}

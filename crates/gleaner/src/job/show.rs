@@ -1,0 +1,140 @@
+//! `gleaner job show`, and the summary that `gleaner run` ends with.
+use std::process::ExitCode;
+
+use anyhow::Result;
+use gleaner_client::Client;
+use gleaner_wire::api::{JobState, JobView};
+use gleaner_wire::{Extent, JobId, Micros};
+
+use crate::output::{data, json};
+use crate::table::Align::{Left, Right};
+use crate::table::Table;
+use crate::words;
+
+/// The most failures that are listed; `--json` has all that the hub keeps.
+const FAILURES_SHOWN_MAX: usize = 10;
+
+/// Options of `gleaner job show`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The job
+    #[arg(value_name = "JOB", value_parser = super::parse_job)]
+    job: JobId,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Shows one job.
+pub async fn perform(client: &Client, args: &Args) -> Result<ExitCode> {
+    let view = client.job(args.job).await?;
+    if args.json {
+        json(&view)?
+    } else {
+        data(summary(&view).trim_end())?
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The whole job in a few lines.
+pub fn summary(view: &JobView) -> String {
+    let mut text = headline(view);
+    text += &format!("\n{}\n", groups(view));
+    if !view.workers.is_empty() {
+        text += &format!("\n{}\n", workers(view));
+    }
+    if !view.failures.is_empty() {
+        text += &format!("\n{}\n", failures(view));
+    }
+    text
+}
+
+fn headline(view: &JobView) -> String {
+    let job = &view.summary;
+    let name = words::plain(&job.name);
+    let took = job.ended_at.map(|end| format!(" in {}", words::span(end.since(job.submitted_at))));
+    let mut text = format!(
+        "job {} · {name} · {}{} · {} of {} · {} of at most {}\n",
+        job.id,
+        words::state(&job.state),
+        took.unwrap_or_default(),
+        words::grouped(job.done),
+        words::count(job.tasks, "task"),
+        words::money(job.spent),
+        words::money(job.price_max),
+    );
+    if job.known > 0 {
+        text += &format!("{} needed no run: the result was known\n", words::count(job.known, "task"));
+    }
+    if let JobState::Failed { task, cause, reason } = &job.state {
+        let task = task.as_ref().map(|task| format!("{task}: ")).unwrap_or_default();
+        let cause = cause.map(|cause| format!("{cause}: ")).unwrap_or_default();
+        text += &format!("failed: {}{}{}\n", words::plain(&task), cause, words::plain(reason));
+    }
+    text
+}
+
+fn groups(view: &JobView) -> String {
+    let columns = [
+        ("TASK", Left),
+        ("RUNTIME", Left),
+        ("DONE", Right),
+        ("RUNNING", Right),
+        ("WAITING", Right),
+        ("OF", Right),
+        ("", Left),
+    ];
+    let mut table = Table::new(columns);
+    for group in &view.groups {
+        let extent = match group.extent {
+            Extent::Single => String::new(),
+            Extent::Array(each) => each.to_string(),
+            Extent::Tiles { width, height, tile_width, tile_height } => {
+                format!("{width}×{height} in tiles of {tile_width}×{tile_height}")
+            }
+        };
+        table.row([
+            group.name.clone(),
+            group.runtime.to_string(),
+            words::grouped(group.done),
+            words::grouped(group.running),
+            words::grouped(group.queued),
+            words::grouped(group.tasks),
+            extent,
+        ]);
+    }
+    table.render()
+}
+
+fn workers(view: &JobView) -> String {
+    let columns =
+        [("WORKER", Left), ("DONE", Right), ("FAILED OR LOST", Right), ("DEVICE TIME", Right), ("EARNED", Right)];
+    let mut table = Table::new(columns);
+    for tally in &view.workers {
+        table.row([
+            tally.name.clone(),
+            words::grouped(tally.done),
+            words::grouped(tally.failed),
+            words::span(Micros(tally.ran_micros).millis()),
+            words::money(tally.earned),
+        ]);
+    }
+    table.render()
+}
+
+/// What failed and who paid, the most recent last.
+pub fn failures(view: &JobView) -> String {
+    let hidden = view.failures.len().saturating_sub(FAILURES_SHOWN_MAX);
+    let mut lines = Vec::new();
+    if hidden > 0 {
+        lines.push(format!("the last {FAILURES_SHOWN_MAX} of {} failures:", view.failures.len()));
+    }
+    for failure in &view.failures[hidden..] {
+        let detail = words::plain(failure.detail.trim());
+        let detail = if detail.is_empty() { String::new() } else { format!(" ({detail})") };
+        let (task, worker) = (words::plain(&failure.task), words::plain(&failure.worker));
+        lines.push(format!("{task} on {worker}: {}{detail}", failure.cause));
+        lines.push(format!("    {}", words::plain(&failure.consequence)));
+    }
+    lines.join("\n")
+}

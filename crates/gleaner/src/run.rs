@@ -1,0 +1,108 @@
+//! `gleaner run`: submits a job, watches it and fetches its results.
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::Result;
+use gleaner_client::{Client, Draft, Fetched};
+use gleaner_wire::api::{JobState, JobView, Submitted};
+
+use crate::failure::Advice;
+use crate::interrupt::Interrupt;
+use crate::output::{data, json, say};
+use crate::progress::{Progress, spinner};
+use crate::settings::Settings;
+use crate::watch::Watch;
+use crate::{job, words};
+
+/// Options of `gleaner run`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The job file
+    #[arg(value_name = "JOB.toml")]
+    file: PathBuf,
+    /// Folder for the results [default: the job's name and number]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Submit only: print the job's number and leave
+    #[arg(long, conflicts_with = "out")]
+    detach: bool,
+    /// Print the ended job as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the job to its end.
+pub async fn perform(settings: &Settings, args: &Args) -> Result<ExitCode> {
+    let draft = Draft::read(&args.file)?;
+    let client = settings.client().await?;
+    let submitted = client.submit(&draft).await?;
+    announce(&draft, &submitted);
+    if args.detach {
+        if args.json {
+            json(&submitted)?
+        } else {
+            data(&submitted.job.to_string())?
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let view = follow(&client, &submitted, &draft.file.name).await?;
+    let out = args.out.clone().unwrap_or_else(|| default_folder(&draft.file.name, &submitted));
+    let fetched = fetch(&client, &view, &out).await?;
+    say(job::show::summary(&view).trim_end());
+    if args.json {
+        json(&view)?;
+    }
+    finish(&view, &fetched, &out, args.json)
+}
+
+fn announce(draft: &Draft, submitted: &Submitted) {
+    let (job, tasks) = (submitted.job, words::count(submitted.tasks, "task"));
+    let name = words::plain(&draft.file.name);
+    say(format!("job {job} · {name} · {tasks} · at most {}, reserved now", words::money(submitted.reserved)));
+}
+
+async fn follow(client: &Client, submitted: &Submitted, name: &str) -> Result<JobView> {
+    let mut interrupt = Interrupt::listen()?;
+    let mut progress = Progress::new(name, submitted.tasks);
+    let watched = tokio::select! {
+        view = Watch::new(client, submitted.job).to_end(|view| progress.show(view)) => Some(view),
+        () = interrupt.came() => None,
+    };
+    progress.clear();
+    let job = submitted.job;
+    watched.unwrap_or_else(|| {
+        let help = format!("`gleaner job cancel {job}` stops it, `gleaner job fetch {job}` fetches its results later");
+        Err(Advice::new(format!("stopped watching; job {job} goes on without you"), help).into())
+    })
+}
+
+/// Fetches what the job delivered, and shows how far it is.
+pub async fn fetch(client: &Client, view: &JobView, out: &Path) -> Result<Fetched> {
+    let spinner = spinner("fetching");
+    let total = view.summary.done;
+    let fetched = client.fetch(view.summary.id, out, |so_far| {
+        spinner.set_message(format!("fetching {} ({} of {total} tasks)", words::bytes(so_far.bytes), so_far.files));
+    });
+    let fetched = fetched.await;
+    spinner.finish_and_clear();
+    Ok(fetched?)
+}
+
+fn finish(view: &JobView, fetched: &Fetched, out: &Path, quiet: bool) -> Result<ExitCode> {
+    if !quiet && fetched.files > 0 {
+        say(format!("{} ({}) in {}", words::count(fetched.files, "file"), words::bytes(fetched.bytes), out.display()));
+        let pictures = fetched.pictures.iter().map(PathBuf::as_path);
+        for path in pictures.chain(fetched.pictures.is_empty().then_some(out)) {
+            data(&path.display().to_string())?;
+        }
+    }
+    match &view.summary.state {
+        JobState::Done => Ok(ExitCode::SUCCESS),
+        JobState::Running | JobState::Cancelled | JobState::Failed { .. } => Ok(ExitCode::FAILURE),
+    }
+}
+
+fn default_folder(name: &str, submitted: &Submitted) -> PathBuf {
+    let safe = |c: char| if c.is_alphanumeric() || matches!(c, '-' | '_') { c } else { '-' };
+    PathBuf::from(format!("{}-{}", name.chars().map(safe).take(60).collect::<String>(), submitted.job))
+}

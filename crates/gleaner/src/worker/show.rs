@@ -1,0 +1,76 @@
+//! `gleaner worker show`.
+use std::process::ExitCode;
+
+use anyhow::Result;
+use gleaner_client::Client;
+use gleaner_wire::WorkerId;
+use gleaner_wire::api::WorkerView;
+
+use crate::output::{data, json};
+use crate::table::Align::{Left, Right};
+use crate::table::Table;
+use crate::words;
+
+/// Options of `gleaner worker show`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The worker
+    #[arg(value_name = "WORKER", value_parser = super::parse_worker)]
+    worker: WorkerId,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Shows one worker.
+pub async fn perform(client: &Client, args: &Args) -> Result<ExitCode> {
+    let worker = client.worker(args.worker).await?;
+    if args.json {
+        json(&worker)?
+    } else {
+        data(&render(&worker))?
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn render(worker: &WorkerView) -> String {
+    let mut table = Table::new([
+        ("DEVICE", Left),
+        ("KIND", Left),
+        ("MEMORY", Right),
+        ("SLOTS", Right),
+        ("PRICE A SECOND", Right),
+        ("RUNTIME", Left),
+        ("SCORE", Right),
+        ("LEARNED SPEED", Right),
+        ("LOOPS", Right),
+    ]);
+    for (place, device) in worker.offer.devices.iter().enumerate() {
+        for runtime in &device.runtimes {
+            table.row([
+                device.name.clone(),
+                device.kind.to_string(),
+                words::bytes(device.memory.0),
+                device.slots.to_string(),
+                words::money(device.price_per_second),
+                runtime.runtime.to_string(),
+                words::grouped(runtime.score.into()),
+                worker.speeds.get(place).map_or_else(|| "-".to_owned(), |speed| words::grouped((*speed).into())),
+                runtime.loops_max.map_or_else(|| "any".to_owned(), |loops| format!("≤ {}", words::grouped(loops))),
+            ]);
+        }
+    }
+    format!(
+        "worker {} · {} · {} · region {}\nkey {}\n{} done, {} failed or lost, {} running, {} earned\n\n{}",
+        worker.id,
+        words::plain(&worker.offer.name),
+        worker.state,
+        words::plain(&worker.offer.region),
+        worker.key,
+        words::grouped(worker.done),
+        words::grouped(worker.failed),
+        words::grouped(worker.running),
+        words::money(worker.earned),
+        table.render()
+    )
+}

@@ -1,0 +1,45 @@
+# Which Debian packages and tools Gleaner needs, and how they are installed. Sourced by the other scripts.
+
+say() { printf '\033[1m%s\033[0m\n' "$*" >&2; }
+fail() { printf 'error: %s\n' "$*" >&2; exit 1; }
+
+as_root() {
+    if [ "$(id -u)" = 0 ]; then "$@"; else
+        command -v sudo >/dev/null || fail "installing packages needs root or sudo: run \`$*\` as root, then try again"
+        sudo "$@"
+    fi
+}
+
+# Installs the packages that are missing; asks for nothing if all are there.
+need_packages() {
+    local missing=() package
+    for package in "$@"; do
+        dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q '^install ok installed$' || missing+=("$package")
+    done
+    [ ${#missing[@]} = 0 ] && return
+    command -v apt-get >/dev/null || fail "install what Debian calls: ${missing[*]}"
+    say "installing ${missing[*]}"
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get -q update >&2 ||
+        say "the package lists could not be refreshed; trying with those that are there"
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends "${missing[@]}" >&2
+}
+
+need_compiler() {
+    command -v cc >/dev/null || need_packages gcc libc6-dev
+}
+
+need_rust() {
+    [ -f "$HOME/.cargo/env" ] && . "$HOME/.cargo/env"
+    command -v cargo >/dev/null || fail "no Rust toolchain: install one as https://rustup.rs says, then run this again"
+    local wanted found
+    wanted=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+    found=$(rustc --version | cut -d' ' -f2)
+    [ "$(printf '%s\n' "$wanted" "$found" | sort -V | head -1)" = "$wanted" ] ||
+        fail "Rust $found is older than $wanted: run \`rustup update stable\`"
+}
+
+# A Vulkan driver, unless one is there: a GPU's own, or Mesa's which computes on the processor.
+need_vulkan() {
+    compgen -G '/usr/share/vulkan/icd.d/*.json' >/dev/null || compgen -G '/etc/vulkan/icd.d/*.json' >/dev/null && return
+    need_packages mesa-vulkan-drivers
+}
