@@ -25,7 +25,7 @@ impl Each {
 
     /// The number at this position, from 0.
     pub fn value(&self, index: u32) -> u64 {
-        self.first + self.step * u64::from(index)
+        self.first.saturating_add(self.step.saturating_mul(u64::from(index)))
     }
 }
 
@@ -94,15 +94,20 @@ impl Extent {
         match *self {
             Self::Single => 1,
             Self::Array(each) => each.count(),
+            // A grid without a tile size comes only from outside; it has no elements.
+            Self::Tiles { tile_width: 0, .. } | Self::Tiles { tile_height: 0, .. } => 0,
             Self::Tiles { width, height, tile_width, tile_height } => {
                 u64::from(width.div_ceil(tile_width)) * u64::from(height.div_ceil(tile_height))
             }
         }
     }
 
-    /// The tile at this position; `None` if the elements are not tiles.
+    /// The tile at this position; `None` if the elements are not tiles or there is none.
     pub fn tile(&self, index: u32) -> Option<Rect> {
         let Self::Tiles { width, height, tile_width, tile_height } = *self else { return None };
+        if u64::from(index) >= self.count() {
+            return None;
+        }
         let columns = width.div_ceil(tile_width);
         let (x, y) = (index % columns * tile_width, index / columns * tile_height);
         Some(Rect { x, y, width: tile_width.min(width - x), height: tile_height.min(height - y) })
