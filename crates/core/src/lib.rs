@@ -1,1 +1,40 @@
-//! stub
+//! Every decision of a hub, pure: plan, place, lease, blame, share, pay.
+//!
+//! Events go in, effects come out: `Core::apply` never waits, reads a clock, draws chance or logs. The hub journals events
+//! before it applies them, so replaying the journal gives the same state; the simulator runs this very code.
+#![no_std]
+extern crate alloc;
+
+mod assign;
+mod attempt;
+pub mod blame;
+mod check;
+mod complete;
+mod effect;
+mod event;
+mod explain;
+mod failure;
+mod feed;
+mod job;
+mod learn;
+mod lease;
+pub mod ledger;
+mod logarithm;
+mod memo;
+mod on;
+mod params;
+mod place;
+pub mod plan;
+pub mod pool;
+mod queue;
+mod share;
+mod standing;
+mod state;
+mod tail;
+mod view;
+
+pub use effect::Effect;
+pub use event::{Event, Session, Ticket};
+pub use params::Params;
+pub use state::{Core, SnapshotError, Totals};
+pub use view::AttemptLabel;

@@ -1,0 +1,197 @@
+//! Gives a task to a seat, and takes it back: money, clocks and counts move together here and nowhere else.
+use alloc::vec::Vec;
+use gleaner_wire::{Amount, JobId, Micros, Millis, State};
+
+use crate::attempt::{Attempt, Why};
+use crate::effect::Effect;
+use crate::job::Group;
+use crate::ledger::Account;
+use crate::place::SeatId;
+use crate::pool::Trigger;
+use crate::state::Core;
+
+/// A task of known length is paid for up to this many times its prediction, plus a second.
+const PAID_TIMES: u64 = 8;
+/// When a task of unknown length is first looked at.
+const SUSPECT_UNKNOWN: Millis = Millis(5000);
+/// What a task of unknown length must be paid for at least.
+const LEAST_PAID: Micros = Micros(1_000_000);
+
+/// The job's cap leaves too little to start another attempt on this seat.
+pub(crate) struct OutOfMoney;
+
+impl Core {
+    /// Starts an attempt at an element that the caller has taken from its queue (or that already runs elsewhere).
+    pub(crate) fn assign(
+        &mut self,
+        seat_id: SeatId,
+        job_id: JobId,
+        group_at: u16,
+        index: u32,
+        why: Why,
+        twin: Option<u32>,
+        effects: &mut Vec<Effect>,
+    ) -> Result<u32, OutOfMoney> {
+        let seat = &self.seats[seat_id.0 as usize];
+        let job = self.jobs.get_mut(&job_id).expect("only live jobs are placed");
+        let group = &mut job.groups[usize::from(group_at)];
+        let offered = seat.runtime(group.plan.needs.runtime).expect("only fitting seats are chosen");
+        let predicted = self.programs.predict(group.program, offered.speed);
+        let span = paid_span(group, index, predicted);
+        let left = job.price_max.0 - job.spent.0 - job.held.0;
+        let (hold, time_ms) = fund(seat.price, span, predicted, Amount(left)).ok_or(OutOfMoney)?;
+        group.running += 1;
+        group.tasks_running += u32::from(twin.is_none());
+        job.running += 1;
+        job.held = Amount(job.held.0 + hold.0);
+        let requester = job.requester;
+
+        let wait = Micros(seat.backlog / u64::from(seat.slots));
+        let expected = predicted.map(|predicted| self.now.after(Micros(wait.0 + predicted.0).millis()));
+        let suspect = expected.map_or(SUSPECT_UNKNOWN, |at| Millis(at.since(self.now).0 * 2 + 500));
+        let worker_id = seat.worker;
+        let worker = &self.workers[worker_id.0 as usize];
+        let attempt = Attempt {
+            job: job_id,
+            group: group_at,
+            index,
+            worker: worker_id,
+            seat: seat_id,
+            position: worker.attempts.len() as u32,
+            why: if worker.state == State::Probation { Why::Test } else { why },
+            placed: self.now,
+            predicted,
+            expected,
+            suspect_at: self.now.after(suspect),
+            lease: self.now.after(self.params.lease_ms),
+            deadline: self
+                .now
+                .after(Micros(wait.0.saturating_mul(4)).millis())
+                .after(time_ms)
+                .after(self.params.grace_ms),
+            time_ms,
+            hold,
+            price: seat.price,
+            twin,
+        };
+        let wake = attempt.suspect_at.min(attempt.lease).min(attempt.deadline);
+        let slot = self.attempts.insert(attempt);
+        if let Some(twin) = twin {
+            self.attempts.at_mut(twin).twin = Some(slot);
+            self.totals.second_attempts += 1;
+        }
+        self.workers[worker_id.0 as usize].attempts.push(slot);
+        self.occupy(seat_id, predicted, effects);
+        self.alarm_worker_by(worker_id, wake);
+        self.charge(requester, predicted);
+        self.totals.attempts_started += 1;
+        effects.push(Effect::StartAttempt { worker: worker_id, attempt: self.attempts.id(slot) });
+        self.relist(seat_id);
+        Ok(slot)
+    }
+
+    /// Takes an attempt away from its seat, whatever became of it. Its twin, if it has one, goes on alone.
+    pub(crate) fn release_attempt(&mut self, slot: u32, effects: &mut Vec<Effect>) -> Attempt {
+        let attempt = self.attempts.remove(slot);
+        let worker = &mut self.workers[attempt.worker.0 as usize];
+        worker.attempts.swap_remove(attempt.position as usize);
+        if let Some(moved) = worker.attempts.get(attempt.position as usize) {
+            self.attempts.at_mut(*moved).position = attempt.position;
+        }
+        self.vacate(attempt.seat, attempt.predicted, effects);
+        let job = self.jobs.get_mut(&attempt.job).expect("an attempt's job is there");
+        job.held = Amount(job.held.0 - attempt.hold.0);
+        job.running -= 1;
+        let group = &mut job.groups[usize::from(attempt.group)];
+        group.running -= 1;
+        if let (Some(tail), Some(expected)) = (&mut group.tail, attempt.expected) {
+            tail.remove(&(expected, slot));
+        }
+        match attempt.twin {
+            Some(twin) => self.attempts.at_mut(twin).twin = None,
+            None => group.tasks_running -= 1,
+        }
+        if job.out_of_money {
+            job.out_of_money = false;
+            let groups = (0..).zip(&job.groups).filter(|(_, group)| group.ready() > 0);
+            self.opened.extend(groups.map(|(at, _)| (attempt.job, at)));
+        }
+        self.hungry.push(attempt.seat);
+        attempt
+    }
+
+    /// Calls off an attempt that nobody needs any more. It is not paid: only delivered work is.
+    pub(crate) fn cancel_attempt(&mut self, slot: u32, effects: &mut Vec<Effect>) {
+        let id = self.attempts.id(slot);
+        let attempt = self.release_attempt(slot, effects);
+        effects.push(Effect::CancelAttempt { worker: attempt.worker, attempt: id });
+    }
+
+    /// Pays a worker for the time it ran, out of what was set aside, less the platform's share.
+    pub(crate) fn pay(&mut self, attempt: &Attempt, ran: Micros) {
+        let price = attempt.price.per_second_over(ran).min(attempt.hold);
+        let share = price.basis_points(self.params.platform_share_points);
+        let earned = Amount(price.0 - share.0);
+        let order = Account::Order(attempt.job);
+        let paid = self.ledger.transfer(&order, &Account::Platform, share);
+        let paid = paid.and_then(|()| self.ledger.transfer(&order, &Account::Worker(attempt.worker), earned));
+        paid.expect("what was set aside for an attempt is part of its order");
+        let job = self.jobs.get_mut(&attempt.job).expect("an attempt's job is there");
+        job.spent = Amount(job.spent.0 + price.0);
+        let tally = job.tallies.entry(attempt.worker).or_default();
+        tally.earned = Amount(tally.earned.0 + earned.0);
+    }
+
+    fn occupy(&mut self, id: SeatId, predicted: Option<Micros>, effects: &mut Vec<Effect>) {
+        let unknown = self.params.horizon.0;
+        let seat = &mut self.seats[id.0 as usize];
+        seat.in_flight += 1;
+        seat.backlog += predicted.map_or(unknown * u64::from(seat.slots), |predicted| predicted.0);
+        if seat.in_flight > seat.slots {
+            return;
+        }
+        let worker_id = seat.worker;
+        let worker = &mut self.workers[worker_id.0 as usize];
+        worker.slots_free = worker.slots_free.saturating_sub(1);
+        if worker.slots_free == 0 {
+            self.trigger(worker_id, Trigger::Filled, effects);
+        }
+    }
+
+    fn vacate(&mut self, id: SeatId, predicted: Option<Micros>, effects: &mut Vec<Effect>) {
+        let unknown = self.params.horizon.0;
+        let seat = &mut self.seats[id.0 as usize];
+        seat.in_flight -= 1;
+        let counted = predicted.map_or(unknown * u64::from(seat.slots), |predicted| predicted.0);
+        seat.backlog = seat.backlog.saturating_sub(counted);
+        if seat.in_flight >= seat.slots || !seat.offered {
+            return;
+        }
+        let worker_id = seat.worker;
+        let worker = &mut self.workers[worker_id.0 as usize];
+        worker.slots_free += 1;
+        if worker.slots_free == 1 {
+            self.trigger(worker_id, Trigger::Freed, effects);
+        }
+    }
+}
+
+/// How long an attempt may run: all that the job allows, or less where the length is known.
+fn paid_span(group: &Group, index: u32, predicted: Option<Micros>) -> Millis {
+    let limit = group.plan.spec.limits.time_ms;
+    let full = group.troubles.get(&index).is_some_and(|trouble| trouble.full_time);
+    match predicted {
+        Some(predicted) if !full => limit.min(Millis(predicted.millis().0.saturating_mul(PAID_TIMES) + 1000)),
+        Some(_) | None => limit,
+    }
+}
+
+/// What to set aside, and how long that lasts; `None` if too little is left for even a likely run.
+fn fund(price: Amount, span: Millis, predicted: Option<Micros>, left: Amount) -> Option<(Amount, Millis)> {
+    let wanted = price.per_second_over(span.micros());
+    if wanted <= left {
+        return Some((wanted, span));
+    }
+    let least = price.per_second_over(predicted.unwrap_or(LEAST_PAID).min(span.micros()));
+    (least <= left).then(|| (left, span.min(Millis((left.lasts_at(price).0 / 1000).max(1)))))
+}

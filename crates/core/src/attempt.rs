@@ -1,0 +1,107 @@
+//! Attempts: who tries which task, since when, until when, and with how much money behind it.
+use alloc::vec::Vec;
+use gleaner_wire::{Amount, AttemptId, JobId, Micros, Millis, WorkerId};
+use serde::{Deserialize, Serialize};
+
+use crate::place::SeatId;
+
+/// Why an attempt was placed where it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Why {
+    /// The best idle seat.
+    Idle,
+    /// Short work sent ahead to a busy seat.
+    Ahead,
+    /// A second attempt beside a slow one.
+    Second,
+    /// The test of a worker on probation.
+    Test,
+}
+
+/// One try of a task on one seat.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Attempt {
+    pub job: JobId,
+    pub group: u16,
+    pub index: u32,
+    pub worker: WorkerId,
+    pub seat: SeatId,
+    /// Its place in the worker's list.
+    pub position: u32,
+    pub why: Why,
+    pub placed: Millis,
+    pub predicted: Option<Micros>,
+    /// When it should be done; `None` if its length is not known.
+    pub expected: Option<Millis>,
+    /// When to suspect that it is stuck.
+    pub suspect_at: Millis,
+    /// When the lease lapses unless renewed.
+    pub lease: Millis,
+    /// When even a worker that renews must have reported.
+    pub deadline: Millis,
+    /// Running time that is paid for.
+    pub time_ms: Millis,
+    /// Money set aside for it.
+    pub hold: Amount,
+    pub price: Amount,
+    /// The other attempt at the same task.
+    pub twin: Option<u32>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Slot {
+    generation: u32,
+    attempt: Option<Attempt>,
+}
+
+/// All running attempts. A slot is used again under a new generation, so an old id never finds a new attempt.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Attempts {
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+}
+
+impl Attempts {
+    pub fn insert(&mut self, attempt: Attempt) -> u32 {
+        if let Some(slot) = self.free.pop() {
+            self.slots[slot as usize].attempt = Some(attempt);
+            return slot;
+        }
+        self.slots.push(Slot { generation: 1, attempt: Some(attempt) });
+        self.slots.len() as u32 - 1
+    }
+
+    pub fn remove(&mut self, slot: u32) -> Attempt {
+        let entry = &mut self.slots[slot as usize];
+        entry.generation = entry.generation.wrapping_add(1).max(1);
+        self.free.push(slot);
+        entry.attempt.take().expect("only a running attempt is removed")
+    }
+
+    pub fn id(&self, slot: u32) -> AttemptId {
+        AttemptId(u64::from(self.slots[slot as usize].generation) << 32 | u64::from(slot))
+    }
+
+    /// The slot of an attempt that still runs.
+    pub fn slot(&self, id: AttemptId) -> Option<u32> {
+        let (generation, slot) = ((id.0 >> 32) as u32, id.0 as u32);
+        let entry = self.slots.get(slot as usize)?;
+        (entry.generation == generation && entry.attempt.is_some()).then_some(slot)
+    }
+
+    pub fn at(&self, slot: u32) -> &Attempt {
+        self.slots[slot as usize].attempt.as_ref().expect("the slot of a running attempt")
+    }
+
+    pub fn at_mut(&mut self, slot: u32) -> &mut Attempt {
+        self.slots[slot as usize].attempt.as_mut().expect("the slot of a running attempt")
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (u32, &Attempt)> {
+        (0..).zip(&self.slots).filter_map(|(slot, entry)| Some((slot, entry.attempt.as_ref()?)))
+    }
+
+    pub fn len(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+}

@@ -1,0 +1,72 @@
+//! Who pays for a failed attempt, and what happens next: one table.
+use gleaner_wire::Cause;
+
+/// Who pays for the time of a failed attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Payer {
+    /// The requester, out of the job's order: the program was at fault.
+    Requester,
+    /// The platform, as far as its money goes: the hub was at fault.
+    Platform,
+    /// Nobody: the worker's own time is lost.
+    Nobody,
+}
+
+/// What happens to the task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// It goes to another worker. The failed one may have it again if there is no other.
+    Elsewhere,
+    /// It goes to another worker and never back.
+    NeverBack,
+    /// It goes to another worker; when enough different ones agree on the fault, the job ends with it.
+    UntilAgreed,
+}
+
+/// One row of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Consequence {
+    /// Who pays.
+    pub payer: Payer,
+    /// What happens next.
+    pub next: Next,
+    /// Trouble points for the worker; see `pool`.
+    pub trouble: u32,
+    /// The row in words.
+    pub words: &'static str,
+}
+
+/// The table.
+pub fn consequence(cause: Cause) -> Consequence {
+    let (payer, next, trouble, words) = match cause {
+        Cause::WorkerLeft => (Payer::Nobody, Next::Elsewhere, 1, "nobody pays; it goes to another worker"),
+        Cause::DeviceFault => (Payer::Nobody, Next::NeverBack, 2, "nobody pays; it goes to another worker"),
+        Cause::ProgramFault => {
+            (Payer::Requester, Next::UntilAgreed, 0, "the requester pays; other workers try it before the job ends")
+        }
+        Cause::OutOfMemory => {
+            (Payer::Requester, Next::UntilAgreed, 0, "the requester pays; if it happens again, raise needs.memory")
+        }
+        Cause::TimeLimit => {
+            (Payer::Requester, Next::UntilAgreed, 1, "the requester pays; if it happens again, raise time_max")
+        }
+        Cause::BadInput => {
+            (Payer::Nobody, Next::UntilAgreed, 0, "nobody pays; other workers look at it before the job ends")
+        }
+        Cause::RefusedByOwner => (Payer::Nobody, Next::Elsewhere, 0, "nobody pays; it goes to another worker"),
+        Cause::HubFault => (Payer::Platform, Next::Elsewhere, 0, "the platform pays; it is tried again"),
+    };
+    Consequence { payer, next, trouble, words }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requesters_pay_only_for_faults_of_their_program() {
+        let paid: alloc::vec::Vec<_> =
+            Cause::ALL.into_iter().filter(|cause| consequence(*cause).payer == Payer::Requester).collect();
+        assert_eq!(paid, [Cause::ProgramFault, Cause::OutOfMemory, Cause::TimeLimit]);
+    }
+}

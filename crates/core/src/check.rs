@@ -1,0 +1,87 @@
+//! Every invariant of the state, checked in one slow sweep. The simulator and the tests call it after every step.
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use gleaner_wire::Amount;
+
+use crate::job::{Group, Job};
+use crate::ledger::Account;
+use crate::state::Core;
+
+impl Core {
+    /// The first invariant that does not hold, in words.
+    pub fn check(&self) -> Result<(), String> {
+        ensure(self.ledger.balances(), || "money does not sum to zero".into())?;
+        ensure(self.hungry.is_empty() && self.opened.is_empty(), || "work is left over between events".into())?;
+        self.jobs.values().try_for_each(|job| self.check_job(job))?;
+        self.check_attempts()?;
+        self.check_workers()
+    }
+
+    fn check_job(&self, job: &Job) -> Result<(), String> {
+        let order = self.ledger.balance(&Account::Order(job.id));
+        let open = if job.is_running() { job.price_max.0 - job.spent.0 } else { 0 };
+        ensure(order == Amount(open), || format!("job {}: its order holds {order}, not {}", job.id, Amount(open)))?;
+        ensure(job.spent.0 + job.held.0 <= job.price_max.0, || format!("job {} is over its cap", job.id))?;
+        let done: u64 = job.groups.iter().map(|group| u64::from(group.done)).sum();
+        ensure(done == job.done, || format!("job {}: {done} outputs, {} counted", job.id, job.done))?;
+        for (at, group) in (0_u16..).zip(&job.groups) {
+            self.check_group(job, at, group)?;
+        }
+        Ok(())
+    }
+
+    fn check_group(&self, job: &Job, at: u16, group: &Group) -> Result<(), String> {
+        let name = || format!("job {} group {at}", job.id);
+        let outputs = group.outputs.iter().flatten().count() as u32;
+        ensure(outputs == group.done, || format!("{}: {outputs} outputs, {} counted", name(), group.done))?;
+        if !job.is_running() {
+            return ensure(group.running == 0 && !group.queued, || format!("{}: still active", name()));
+        }
+        if group.waits == 0 && group.paired.is_empty() {
+            let all = group.done + group.tasks_running + group.ready();
+            ensure(all == group.count, || format!("{}: {all} of {} tasks are somewhere", name(), group.count))?;
+        }
+        let waits = group.ready() > 0 && !job.out_of_money;
+        ensure(group.queued == waits, || format!("{}: {} ready, queued: {}", name(), group.ready(), group.queued))?;
+        ensure(job.running > 0 || !job.out_of_money, || format!("{}: nothing will give it money", name()))
+    }
+
+    fn check_attempts(&self) -> Result<(), String> {
+        let mut held: BTreeMap<_, (u64, u64)> = BTreeMap::new();
+        for (slot, attempt) in self.attempts.iter() {
+            let worker = &self.workers[attempt.worker.0 as usize];
+            let listed = worker.attempts.get(attempt.position as usize) == Some(&slot);
+            ensure(listed, || format!("attempt in slot {slot} is not on its worker's list"))?;
+            ensure(attempt.twin.is_none_or(|twin| self.attempts.at(twin).twin == Some(slot)), || {
+                format!("attempt in slot {slot} has a twin that does not know it")
+            })?;
+            let sums = held.entry(attempt.job).or_default();
+            (sums.0, sums.1) = (sums.0 + 1, sums.1 + attempt.hold.0);
+        }
+        self.jobs.values().try_for_each(|job| {
+            let (count, sum) = held.get(&job.id).copied().unwrap_or_default();
+            ensure(count == job.running && sum == job.held.0, || {
+                format!("job {}: {count} attempts hold {sum}, {} and {} counted", job.id, job.running, job.held.0)
+            })
+        })
+    }
+
+    fn check_workers(&self) -> Result<(), String> {
+        let mut in_flight = alloc::vec![0_u32; self.seats.len()];
+        self.attempts.iter().for_each(|(_, attempt)| in_flight[attempt.seat.0 as usize] += 1);
+        for (at, seat) in self.seats.iter().enumerate() {
+            let counted = in_flight[at];
+            ensure(counted == seat.in_flight, || format!("seat {at}: {counted} attempts, {} counted", seat.in_flight))?;
+        }
+        for (id, worker) in self.workers.iter().enumerate() {
+            let alarmed = worker.attempts.is_empty() || worker.alarm.is_some();
+            ensure(alarmed, || format!("worker {id} holds attempts and has no alarm"))?;
+        }
+        Ok(())
+    }
+}
+
+fn ensure(holds: bool, what: impl FnOnce() -> String) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(what()) }
+}

@@ -1,0 +1,182 @@
+//! Why a job stands where it stands: what waits and for what, what runs, where, and why there.
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use gleaner_wire::api::{ExplainView, ReasonView, RunningView, WaitingView};
+use gleaner_wire::{InputSpec, JobId, State};
+
+use crate::attempt::{Attempt, Why};
+use crate::job::{Group, Job};
+use crate::place::Seat;
+use crate::state::Core;
+
+/// Running attempts that are listed.
+const RUNNING_MAX: usize = 100;
+
+/// Why a seat does not take a task; in the order in which it is found out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Because {
+    Offline,
+    Disqualified,
+    Paused,
+    OnProbation,
+    NoRuntime,
+    OtherKind,
+    TooLittleMemory,
+    OtherRegion,
+    ScoreTooLow,
+    LoopsTooLong,
+    FailedIt,
+    AllBusy,
+    HeldBack,
+}
+
+impl Core {
+    /// Explains a job.
+    pub fn explain(&self, id: JobId) -> Option<ExplainView> {
+        let job = self.jobs.get(&id)?;
+        let groups = job.groups.iter().filter(|group| job.is_running() && !group.is_done());
+        let waiting = groups.filter_map(|group| self.waiting(job, group)).collect();
+        let out = self.attempts.iter().filter(|(_, attempt)| attempt.job == id);
+        let running: Vec<_> = out.take(RUNNING_MAX).map(|(slot, attempt)| self.running(job, slot, attempt)).collect();
+        let running_more = job.running - running.len() as u64;
+        Some(ExplainView { job: id, state: self.job_state(job), waiting, running, running_more })
+    }
+
+    fn waiting(&self, job: &Job, group: &Group) -> Option<WaitingView> {
+        let not_open = u64::from(group.count - group.done - group.tasks_running - group.ready());
+        let queued = u64::from(group.ready()) + not_open;
+        if queued == 0 {
+            return None;
+        }
+        let mut reasons = Vec::new();
+        if not_open > 0 {
+            reasons.extend(self.unfinished_inputs(job, group));
+        }
+        if group.ready() > 0 {
+            if job.out_of_money {
+                reasons.push(reason("budget_held", "the price cap is set aside for what runs now", None));
+            }
+            reasons.extend(self.seat_reasons(group));
+        }
+        Some(WaitingView { task: group.plan.spec.name.clone(), queued, reasons })
+    }
+
+    fn unfinished_inputs(&self, job: &Job, group: &Group) -> Vec<ReasonView> {
+        let from =
+            group.plan.spec.inputs.iter().filter_map(InputSpec::group).map(|from| &job.groups[usize::from(from)]);
+        let open = from.filter(|from| !from.is_done());
+        open.map(|from| {
+            let text = format!("it reads `{}`, of which {} of {} are done", from.plan.spec.name, from.done, from.count);
+            reason("waits_for_input", &text, None)
+        })
+        .collect()
+    }
+
+    fn seat_reasons(&self, group: &Group) -> Vec<ReasonView> {
+        if self.seats.is_empty() {
+            return [reason("no_workers", "no worker has joined this hub; start one with `gleaner share`", None)]
+                .into();
+        }
+        let mut counts: BTreeMap<Because, u64> = BTreeMap::new();
+        for seat in &self.seats {
+            *counts.entry(self.because(group, seat)).or_default() += 1;
+        }
+        counts.into_iter().map(|(because, count)| words(because, count, group)).collect()
+    }
+
+    fn because(&self, group: &Group, seat: &Seat) -> Because {
+        let worker = &self.workers[seat.worker.0 as usize];
+        let needs = &group.plan.needs;
+        let trouble = group.peek(None).and_then(|index| group.troubles.get(&index));
+        let region = self.classes.region_asked(needs);
+        let Some(offered) = seat.runtime(needs.runtime) else { return Because::NoRuntime };
+        if worker.state == State::Offline || !seat.offered {
+            Because::Offline
+        } else if !needs.device.accepts(seat.kind) {
+            Because::OtherKind
+        } else if seat.memory < needs.memory.0 {
+            Because::TooLittleMemory
+        } else if region.is_some_and(|region| region != seat.region) {
+            Because::OtherRegion
+        } else if offered.score < needs.score_min {
+            Because::ScoreTooLow
+        } else if !seat.fits(needs, region) {
+            Because::LoopsTooLong
+        } else if trouble.is_some_and(|trouble| trouble.avoids(seat.worker)) {
+            Because::FailedIt
+        } else {
+            match worker.state {
+                State::Offline => Because::Offline,
+                State::Disqualified => Because::Disqualified,
+                State::Paused => Because::Paused,
+                State::Probation => Because::OnProbation,
+                State::Available | State::Busy if seat.in_flight >= seat.slots => Because::AllBusy,
+                State::Available | State::Busy => Because::HeldBack,
+            }
+        }
+    }
+
+    fn running(&self, job: &Job, slot: u32, attempt: &Attempt) -> RunningView {
+        let worker = &self.workers[attempt.worker.0 as usize];
+        let seat = &self.seats[attempt.seat.0 as usize];
+        let group = &job.groups[usize::from(attempt.group)];
+        let speed = seat.runtime(group.plan.needs.runtime).map_or(0, |offered| offered.speed);
+        let seat_words = format!("speed {speed}, {} GLN a second", seat.price);
+        let why = match attempt.why {
+            Why::Idle => format!("the best idle device that fits ({seat_words})"),
+            Why::Ahead => format!("short work, sent ahead to a device that will be free soon ({seat_words})"),
+            Why::Second => format!("a second attempt, because the first is slow ({seat_words})"),
+            Why::Test => format!("the test of a worker on probation ({seat_words})"),
+        };
+        RunningView {
+            task: self.task_name(job, attempt.group, attempt.index),
+            attempt: self.attempts.id(slot),
+            worker: worker.offer.name.clone(),
+            since: attempt.placed,
+            expected_at: attempt.expected,
+            why,
+            second: attempt.why == Why::Second,
+        }
+    }
+
+    /// `name[value]` of an element, or the name alone of a single task.
+    pub(crate) fn task_name(&self, job: &Job, at: u16, index: u32) -> String {
+        let group = &job.groups[usize::from(at)];
+        if group.count == 1 {
+            return group.plan.spec.name.clone();
+        }
+        format!("{}[{}]", group.plan.spec.name, group.plan.spec.extent.value(index))
+    }
+}
+
+fn words(because: Because, count: u64, group: &Group) -> ReasonView {
+    let needs = &group.plan.needs;
+    let region = needs.region.as_deref().unwrap_or("any");
+    let (code, text): (&str, String) = match because {
+        Because::Offline => ("offline", "its worker is not connected".into()),
+        Because::Disqualified => ("disqualified", "its worker failed its test and is not trusted any more".into()),
+        Because::Paused => ("paused", "its owner uses the machine".into()),
+        Because::OnProbation => ("on_probation", "its worker failed too often and waits for a test".into()),
+        Because::NoRuntime => ("no_runtime", format!("it does not run {} programs", needs.runtime)),
+        Because::OtherKind => ("other_device", "it is not the kind of device asked for in needs.device".into()),
+        Because::TooLittleMemory => ("too_little_memory", format!("it has less than {} of memory", needs.memory)),
+        Because::OtherRegion => ("other_region", format!("it is not in region {region}")),
+        Because::ScoreTooLow => ("score_too_low", format!("its score is below {}", needs.score_min)),
+        Because::LoopsTooLong => (
+            "loops_too_long",
+            "it gives wrong answers for long loops; if the kernel stays below 65,535 iterations in a pass, say so in \
+             kernel.loops_max, otherwise split it over kernel.passes"
+                .into(),
+        ),
+        Because::FailedIt => ("failed_it", "its worker failed this task before".into()),
+        Because::AllBusy => ("busy", "it is busy".into()),
+        Because::HeldBack => ("held_back", "it is so slow that faster devices will be done sooner".into()),
+    };
+    reason(code, &text, Some(count))
+}
+
+fn reason(code: &str, text: &str, devices: Option<u64>) -> ReasonView {
+    ReasonView { code: code.to_string(), text: text.to_string(), devices }
+}

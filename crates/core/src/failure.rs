@@ -1,0 +1,169 @@
+//! What follows a failed attempt: who pays, what it says about the worker, and where the task goes.
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use gleaner_wire::{AttemptId, Cause, JobId, Micros, WorkerId};
+
+use crate::attempt::{Attempt, Why};
+use crate::blame::{Next, Payer, consequence};
+use crate::effect::Effect;
+use crate::job::{FAILURES_KEPT, Failure, Phase, Trouble};
+use crate::ledger::Account;
+use crate::pool::{Standing, Trigger};
+use crate::state::Core;
+
+/// Workers that must call an input bad before the job ends; one alone could be lying, and nothing was run.
+const BAD_INPUT_WORKERS: u32 = 2;
+
+impl Core {
+    /// Fails an attempt of a worker that is not there to be blamed or paid, if it still runs.
+    pub(crate) fn fail_by_id(&mut self, id: AttemptId, cause: Cause, detail: &str, effects: &mut Vec<Effect>) {
+        if let Some(slot) = self.attempts.slot(id) {
+            self.fail_quietly(slot, cause, detail.into(), Micros(0), effects);
+        }
+    }
+
+    /// Fails an attempt that its worker reported.
+    pub(crate) fn fail(&mut self, slot: u32, cause: Cause, detail: String, ran: Micros, effects: &mut Vec<Effect>) {
+        let at = self.attempts.at(slot);
+        let (worker, test) = (at.worker, at.why == Why::Test);
+        self.fail_quietly(slot, cause, detail, ran, effects);
+        let trouble = consequence(cause).trouble;
+        if test && trouble > 0 {
+            self.workers[worker.0 as usize].standing = Standing::Disqualified;
+            self.trigger(worker, Trigger::FailedTest, effects);
+        } else if test {
+            self.postpone_test(worker);
+        } else if trouble > 0 {
+            self.add_trouble(worker, trouble, effects);
+        }
+    }
+
+    fn fail_quietly(&mut self, slot: u32, cause: Cause, detail: String, ran: Micros, effects: &mut Vec<Effect>) {
+        let id = self.attempts.id(slot);
+        let attempt = self.release_attempt(slot, effects);
+        self.bill_failure(&attempt, cause, ran);
+        self.totals.attempts_failed[cause as usize] += 1;
+        self.workers[attempt.worker.0 as usize].failed += 1;
+        let job = self.jobs.get_mut(&attempt.job).expect("an attempt's job is there");
+        job.retried += 1;
+        job.tallies.entry(attempt.worker).or_default().failed += 1;
+        if job.failures.len() == FAILURES_KEPT {
+            job.failures.pop_front();
+        }
+        let (group, index, worker) = (attempt.group, attempt.index, attempt.worker);
+        job.failures.push_back(Failure { group, index, attempt: id, worker, cause, detail, at: self.now });
+        effects.push(Effect::AnnounceFailure { job: attempt.job });
+        if attempt.twin.is_none() && job.is_running() {
+            self.send_back(&attempt, cause, effects);
+        }
+    }
+
+    fn bill_failure(&mut self, attempt: &Attempt, cause: Cause, ran: Micros) {
+        match consequence(cause).payer {
+            Payer::Requester => self.pay(attempt, ran),
+            Payer::Platform => {
+                let owed = attempt.price.per_second_over(ran).min(attempt.hold);
+                let paid = owed.min(self.ledger.balance(&Account::Platform));
+                let booked = self.ledger.transfer(&Account::Platform, &Account::Worker(attempt.worker), paid);
+                booked.expect("no more than the platform holds was asked for");
+            }
+            Payer::Nobody => {}
+        }
+    }
+
+    /// Puts a failed task back into its queue, or ends the job.
+    fn send_back(&mut self, attempt: &Attempt, cause: Cause, effects: &mut Vec<Effect>) {
+        let (job_id, at, index, worker) = (attempt.job, attempt.group, attempt.index, attempt.worker);
+        let (agreed_at, failures_max) = (self.agreement(cause), self.params.failures_per_task_max);
+        let job = self.jobs.get_mut(&job_id).expect("a failed attempt's job is there");
+        let group = &mut job.groups[usize::from(at)];
+        let limit = group.plan.spec.limits.time_ms;
+        let trouble = group.troubles.entry(index).or_default();
+        trouble.failures += 1;
+        let mut agreed = false;
+        match consequence(cause).next {
+            Next::Elsewhere => trouble.avoid(worker, true),
+            Next::NeverBack => trouble.avoid(worker, false),
+            // It was stopped at what the prediction paid for, not at the job's own limit.
+            Next::UntilAgreed if cause == Cause::TimeLimit && attempt.time_ms < limit => {
+                trouble.full_time = true;
+                trouble.avoid(worker, true);
+            }
+            Next::UntilAgreed => {
+                trouble.avoid(worker, false);
+                trouble.faults.push((worker, cause));
+                agreed = trouble.faults.iter().filter(|(_, fault)| *fault == cause).count() as u32 >= agreed_at;
+            }
+        }
+        let (exhausted, faulty) = (trouble.failures >= failures_max, !trouble.faults.is_empty());
+        group.returned.insert(index);
+        self.opened.insert((job_id, at));
+        if agreed || exhausted || faulty && !self.someone_else_can(job_id, at, index) {
+            self.end_with_fault(job_id, at, index, cause, effects);
+        } else {
+            self.relieve(job_id, at, index);
+        }
+    }
+
+    fn agreement(&self, cause: Cause) -> u32 {
+        if cause == Cause::BadInput { BAD_INPUT_WORKERS } else { self.params.fault_workers }
+    }
+
+    fn end_with_fault(&mut self, job: JobId, at: u16, index: u32, cause: Cause, effects: &mut Vec<Effect>) {
+        let state = &self.jobs[&job];
+        let failures = state.groups[usize::from(at)].troubles.get(&index).map_or(0, |trouble| trouble.failures);
+        let last = state.failures.back().map_or("", |failure| failure.detail.as_str());
+        let reason = format!("{failures} attempts on different workers failed, the last one: {last}");
+        self.end_job(job, Phase::Failed { task: Some((at, index)), cause: Some(cause), reason }, effects);
+    }
+
+    /// Whether any worker that is here could still take this element.
+    fn someone_else_can(&self, job: JobId, at: u16, index: u32) -> bool {
+        let group = &self.jobs[&job].groups[usize::from(at)];
+        let region = self.classes.region_asked(&group.plan.needs);
+        let trouble = group.troubles.get(&index);
+        self.seats.iter().any(|seat| {
+            seat.counted
+                && trouble.is_none_or(|trouble| !trouble.avoids(seat.worker))
+                && seat.fits(&group.plan.needs, region)
+        })
+    }
+
+    /// If only workers are left that merely went away while they had this element, they may have it again.
+    fn relieve(&mut self, job: JobId, at: u16, index: u32) {
+        if self.someone_else_can(job, at, index) {
+            return;
+        }
+        let state = self.jobs.get_mut(&job).expect("the caller has seen it");
+        if let Some(trouble) = state.groups[usize::from(at)].troubles.get_mut(&index) {
+            trouble.avoided.retain(|(_, forgivable)| !forgivable);
+        }
+    }
+
+    /// A worker is gone: what waited for others to take it may now depend on those it avoided.
+    pub(crate) fn relieve_all(&mut self) {
+        let waiting = self.jobs.values().filter(|job| job.is_running()).flat_map(|job| {
+            (0..).zip(&job.groups).flat_map(move |(at, group)| {
+                let troubled = group.troubles.iter().filter(|(index, _)| group.returned.contains(index));
+                let avoiding =
+                    troubled.filter(|(_, trouble)| trouble.avoided.iter().any(|(_, forgivable)| *forgivable));
+                avoiding.map(move |(index, _)| (job.id, at, *index))
+            })
+        });
+        let waiting: Vec<_> = waiting.collect();
+        for (job, at, index) in waiting {
+            self.relieve(job, at, index);
+            self.opened.insert((job, at));
+        }
+    }
+}
+
+impl Trouble {
+    fn avoid(&mut self, worker: WorkerId, forgivable: bool) {
+        match self.avoided.iter_mut().find(|(avoided, _)| *avoided == worker) {
+            Some((_, before)) => *before = *before && forgivable,
+            None => self.avoided.push((worker, forgivable)),
+        }
+    }
+}

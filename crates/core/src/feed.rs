@@ -1,0 +1,229 @@
+//! Brings tasks and seats together, from both sides: a seat with room looks for a task, a task looks for a seat.
+use alloc::vec::Vec;
+use core::ops::Bound;
+use gleaner_wire::job_file::Prefer;
+use gleaner_wire::{JobId, Micros};
+
+use crate::attempt::Why;
+use crate::effect::Effect;
+use crate::place::{SeatId, ShapeId, Tier};
+use crate::share::RequesterId;
+use crate::state::{Alarm, Core};
+
+/// Requesters, and groups of one requester, that a seat asks before it stays idle.
+const TRIES_MAX: usize = 64;
+/// Elements that came back and fit no seat, before fresh ones are tried.
+const RETURNED_TRIES_MAX: usize = 32;
+
+enum Taken {
+    Yes,
+    No,
+}
+
+impl Core {
+    /// Places all that the current event has made possible.
+    pub(crate) fn place_all(&mut self, effects: &mut Vec<Effect>) {
+        loop {
+            if let Some(seat) = self.hungry.pop() {
+                self.feed(seat, effects);
+            } else if let Some((job, group)) = self.opened.pop_first() {
+                self.place_group(job, group, effects);
+            } else {
+                return;
+            }
+        }
+    }
+
+    /// Fills a seat with what waits, in fair order; an idle seat with nothing waiting looks for a slow attempt to double.
+    fn feed(&mut self, seat: SeatId, effects: &mut Vec<Effect>) {
+        for _ in 0..self.params.in_flight_max {
+            let Some(tier) = self.tier(seat) else { break };
+            if !self.feed_one(seat, tier, effects) {
+                if tier == Tier::Idle {
+                    self.rescue(seat, effects);
+                }
+                break;
+            }
+        }
+        self.relist(seat);
+    }
+
+    fn feed_one(&mut self, seat: SeatId, tier: Tier, effects: &mut Vec<Effect>) -> bool {
+        let mut tried = None;
+        for _ in 0..TRIES_MAX {
+            let Some(next) = self.next_waiting(seat, tried) else { return false };
+            tried = Some(next);
+            let (_, requester, shape) = next;
+            let mut last = Bound::Unbounded;
+            for _ in 0..TRIES_MAX {
+                let queue = self.shapes[shape].queues.get(&requester);
+                let Some((job, group)) = queue.and_then(|queue| queue.range((last, Bound::Unbounded)).next().copied())
+                else {
+                    break;
+                };
+                if let Taken::Yes = self.take_for(seat, tier, job, group, effects) {
+                    return true;
+                }
+                last = Bound::Excluded((job, group));
+            }
+        }
+        false
+    }
+
+    /// The requester that has had least and has something waiting that fits this seat, after one that was tried.
+    fn next_waiting(
+        &self,
+        seat: SeatId,
+        tried: Option<(u64, RequesterId, ShapeId)>,
+    ) -> Option<(u64, RequesterId, ShapeId)> {
+        let seat = &self.seats[seat.0 as usize];
+        let fitting = self.shapes.active.iter().filter(|shape| {
+            let needs = &self.shapes[**shape].needs;
+            seat.fits(needs, self.classes.region_asked(needs))
+        });
+        let first = fitting.filter_map(|shape| {
+            let from = match tried {
+                None => Bound::Unbounded,
+                Some((clock, requester, last)) if *shape > last => Bound::Included((clock, requester)),
+                Some((clock, requester, _)) => Bound::Excluded((clock, requester)),
+            };
+            let (clock, requester) = self.shapes[*shape].waiting.range((from, Bound::Unbounded)).next()?;
+            Some((*clock, *requester, *shape))
+        });
+        first.min()
+    }
+
+    /// Takes one element of a group for a seat, unless it had better wait.
+    fn take_for(&mut self, seat: SeatId, tier: Tier, job: JobId, at: u16, effects: &mut Vec<Effect>) -> Taken {
+        if self.holds_back(seat, tier, job, at) {
+            return Taken::No;
+        }
+        let worker = self.seats[seat.0 as usize].worker;
+        loop {
+            let Some(state) = self.jobs.get(&job).filter(|job| job.is_running()) else { return Taken::No };
+            let Some(index) = state.groups[usize::from(at)].peek(Some(worker)) else { return Taken::No };
+            if self.take_known(job, at, index, effects) {
+                continue;
+            }
+            return self.take(seat, tier, job, at, index, effects);
+        }
+    }
+
+    fn take(&mut self, seat: SeatId, tier: Tier, job: JobId, at: u16, index: u32, effects: &mut Vec<Effect>) -> Taken {
+        let why = match tier {
+            Tier::Idle => Why::Idle,
+            Tier::Ahead => Why::Ahead,
+        };
+        if self.assign(seat, job, at, index, why, None, effects).is_err() {
+            self.run_out_of_money(job, effects);
+            return Taken::No;
+        }
+        self.jobs.get_mut(&job).expect("it was just placed").groups[usize::from(at)].take(index);
+        self.queue(job, at);
+        Taken::Yes
+    }
+
+    /// If the result of an element is known, it is done without running.
+    fn take_known(&mut self, job: JobId, at: u16, index: u32, effects: &mut Vec<Effect>) -> bool {
+        let group = &self.jobs[&job].groups[usize::from(at)];
+        if self.memo.is_empty() || !group.plan.memo {
+            return false;
+        }
+        let Some(output) = self.memo.find(&self.memo_key(job, at, index)) else { return false };
+        let state = self.jobs.get_mut(&job).expect("it was just read");
+        state.groups[usize::from(at)].take(index);
+        state.known += 1;
+        self.totals.tasks_known += 1;
+        self.queue(job, at);
+        self.complete(job, at, index, output, effects);
+        true
+    }
+
+    /// Places the ready elements of a group on the best seats that have room.
+    pub(crate) fn place_group(&mut self, job: JobId, at: u16, effects: &mut Vec<Effect>) {
+        let mut skipped = 0;
+        loop {
+            let Some(state) = self.jobs.get(&job).filter(|job| job.is_running() && !job.out_of_money) else { return };
+            let group = &state.groups[usize::from(at)];
+            let returned = group.returned.iter().nth(skipped).copied();
+            let Some(index) = returned.or_else(|| (group.next < group.opened).then_some(group.next)) else { break };
+            if self.take_known(job, at, index, effects) {
+                continue;
+            }
+            let placed = self.best_seat(job, at, index).filter(|(seat, tier)| !self.holds_back(*seat, *tier, job, at));
+            let Some((seat, tier)) = placed else {
+                skipped += 1;
+                if returned.is_none() || skipped > RETURNED_TRIES_MAX {
+                    break;
+                }
+                continue;
+            };
+            if let Taken::No = self.take(seat, tier, job, at, index, effects) {
+                return;
+            }
+        }
+        self.queue(job, at);
+    }
+
+    /// The best idle seat for an element, or else the best that takes short work ahead.
+    fn best_seat(&self, job: JobId, at: u16, index: u32) -> Option<(SeatId, Tier)> {
+        let group = &self.jobs[&job].groups[usize::from(at)];
+        let shape = &self.shapes[group.shape];
+        let region = self.classes.region_asked(&shape.needs);
+        let trouble = group.troubles.get(&index);
+        let accept = |id: SeatId| {
+            let seat = &self.seats[id.0 as usize];
+            seat.fits(&shape.needs, region) && trouble.is_none_or(|trouble| !trouble.avoids(seat.worker))
+        };
+        let best = |tier| Some((self.index.best(tier, shape.prefer, &shape.classes, accept)?, tier));
+        let short = || self.programs.runs(group.program) > 0;
+        best(Tier::Idle).or_else(|| if short() { best(Tier::Ahead) } else { None })
+    }
+
+    /// Whether a task had better wait for another seat than go to this one.
+    ///
+    /// Work goes ahead to a busy seat only if it is short and there is enough for everyone. A slow seat does not get a
+    /// task that the rest of the fleet would finish in less than half the time, queue included.
+    fn holds_back(&mut self, seat: SeatId, tier: Tier, job: JobId, at: u16) -> bool {
+        let state = &self.jobs[&job];
+        let group = &state.groups[usize::from(at)];
+        let (shape, program) = (group.shape, group.program);
+        let (ready, running, prefer) = (u64::from(group.ready()), u64::from(group.running), state.prefer);
+        let needs = &group.plan.needs;
+        let Some(offered) = self.seats[seat.0 as usize].runtime(needs.runtime) else { return true };
+        let predicted = self.programs.predict(program, offered.speed);
+        match tier {
+            Tier::Ahead => {
+                let short = predicted.is_some_and(|predicted| predicted <= self.params.horizon);
+                !short || ready < self.shapes.fleet(&self.classes, shape).slots
+            }
+            Tier::Idle => {
+                let (Some(predicted), false) = (predicted, prefer == Prefer::Cheap) else { return false };
+                let Some(otherwise) = self.fleet_time(shape, program, ready + running) else { return false };
+                if predicted.0 <= otherwise.0.saturating_mul(2) {
+                    return false;
+                }
+                self.revisit(shape, otherwise);
+                true
+            }
+        }
+    }
+
+    /// How long the whole fleet would take for this many tasks, the last of them on its fastest seat.
+    fn fleet_time(&mut self, shape: ShapeId, program: crate::learn::ProgramId, tasks: u64) -> Option<Micros> {
+        let fleet = self.shapes.fleet(&self.classes, shape);
+        let speed_max = u32::try_from(fleet.speed_max).ok().filter(|speed| *speed > 0)?;
+        let at_best = self.programs.predict(program, speed_max)?.0;
+        let spread = u128::from(tasks) * u128::from(at_best) * u128::from(fleet.speed_max) / u128::from(fleet.speed);
+        Some(Micros(at_best.saturating_add(u64::try_from(spread).unwrap_or(u64::MAX))))
+    }
+
+    /// Looks again at what was held back, after the time it should have taken.
+    fn revisit(&mut self, shape: ShapeId, after: Micros) {
+        if self.shapes[shape].revisit.is_none() {
+            let at = self.now.after(after.millis());
+            self.shapes[shape].revisit = Some(at);
+            self.alarms.insert((at, Alarm::Shape(shape)));
+        }
+    }
+}

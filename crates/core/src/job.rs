@@ -1,0 +1,192 @@
+//! A job's state: its groups, what waits, what is done, what it has cost.
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::string::String;
+use alloc::vec::Vec;
+use gleaner_wire::job_file::Prefer;
+use gleaner_wire::{Amount, AttemptId, Cause, Hash, InputSpec, JobId, Micros, Millis, Output, WorkerId};
+use serde::{Deserialize, Serialize};
+
+use crate::learn::ProgramId;
+use crate::place::ShapeId;
+use crate::plan;
+use crate::share::RequesterId;
+
+/// Failures that a job remembers.
+pub(crate) const FAILURES_KEPT: usize = 256;
+/// Elements that came back and are looked at for one worker.
+const RETURNED_SCAN_MAX: usize = 32;
+
+/// Where a job stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Phase {
+    Running,
+    Done,
+    Cancelled,
+    Failed { task: Option<(u16, u32)>, cause: Option<Cause>, reason: String },
+}
+
+/// A worker's part in a job.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Tally {
+    pub done: u64,
+    pub failed: u64,
+    pub ran: Micros,
+    pub earned: Amount,
+}
+
+/// A failed or lost attempt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Failure {
+    pub group: u16,
+    pub index: u32,
+    pub attempt: AttemptId,
+    pub worker: WorkerId,
+    pub cause: Cause,
+    pub detail: String,
+    pub at: Millis,
+}
+
+/// What went wrong with one task so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Trouble {
+    /// Workers it does not go to, and whether it may if there is no other.
+    pub avoided: Vec<(WorkerId, bool)>,
+    /// Workers that reported a fault of the program, and which.
+    pub faults: Vec<(WorkerId, Cause)>,
+    pub failures: u32,
+    /// Whether it ran out of the time that was predicted, and now gets all that the job allows.
+    pub full_time: bool,
+}
+
+impl Trouble {
+    pub fn avoids(&self, worker: WorkerId) -> bool {
+        self.avoided.iter().any(|(avoided, _)| *avoided == worker)
+    }
+}
+
+/// One `[[task]]` of a job.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Group {
+    pub plan: plan::Group,
+    pub shape: ShapeId,
+    pub program: ProgramId,
+    /// The hash of everything that all elements have in common.
+    pub work_hash: Hash,
+    pub count: u32,
+    /// Groups that must be done before any element may start.
+    pub waits: u32,
+    /// Groups of which each element needs the one with its own index.
+    pub paired: Vec<u16>,
+    /// Groups that read this one.
+    pub readers: Vec<u16>,
+    /// Elements below this one may be placed, in order.
+    pub opened: u32,
+    /// The next of them that never was.
+    pub next: u32,
+    /// Elements that came back or became ready out of order.
+    pub returned: BTreeSet<u32>,
+    pub troubles: BTreeMap<u32, Trouble>,
+    pub outputs: Vec<Option<Output>>,
+    pub done: u32,
+    /// Attempts that are out.
+    pub running: u32,
+    /// Tasks that have an attempt out.
+    pub tasks_running: u32,
+    /// While the last tasks run: their attempts by expected end.
+    pub tail: Option<BTreeSet<(Millis, u32)>>,
+    /// How many runs were known when the tail was built.
+    pub tail_runs: u32,
+    /// Whether it stands in its shape's queue.
+    pub queued: bool,
+}
+
+impl Group {
+    /// How many elements could be placed now.
+    pub fn ready(&self) -> u32 {
+        self.opened - self.next + self.returned.len() as u32
+    }
+
+    pub fn is_done(&self) -> bool {
+        self.done == self.count
+    }
+
+    /// Whether every element has been placed and only running ones are left.
+    pub fn is_ending(&self) -> bool {
+        self.ready() == 0 && self.running > 0 && self.done + self.tasks_running == self.count
+    }
+
+    pub fn output(&self, index: u32) -> Option<Output> {
+        self.outputs.get(index as usize).copied().flatten()
+    }
+
+    /// The next element that may go to this worker, without taking it.
+    pub fn peek(&self, worker: Option<WorkerId>) -> Option<u32> {
+        let avoids = |index: &u32| {
+            worker.is_some_and(|worker| self.troubles.get(index).is_some_and(|trouble| trouble.avoids(worker)))
+        };
+        let returned = self.returned.iter().take(RETURNED_SCAN_MAX).find(|index| !avoids(index)).copied();
+        returned.or_else(|| (self.next < self.opened).then_some(self.next))
+    }
+
+    /// Takes an element that was peeked.
+    pub fn take(&mut self, index: u32) {
+        if index == self.next && self.next < self.opened {
+            self.next += 1;
+        } else {
+            let taken = self.returned.remove(&index);
+            assert!(taken, "only a waiting element is taken");
+        }
+    }
+
+    pub fn set_output(&mut self, index: u32, output: Output) {
+        let at = index as usize;
+        if self.outputs.len() <= at {
+            self.outputs.resize(at + 1, None);
+        }
+        assert!(self.outputs[at].is_none(), "a task is done once");
+        self.outputs[at] = Some(output);
+        self.done += 1;
+    }
+
+    /// The single outputs that an element reads, in the order of its inputs.
+    pub fn reads(&self) -> impl Iterator<Item = (u16, bool)> + '_ {
+        self.plan.spec.inputs.iter().filter_map(|input| match input {
+            InputSpec::Output { group, .. } => Some((*group, self.paired.contains(group))),
+            InputSpec::File { .. } | InputSpec::Gather { .. } => None,
+        })
+    }
+}
+
+/// A job.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Job {
+    pub id: JobId,
+    pub submission: u128,
+    pub name: String,
+    pub requester: RequesterId,
+    pub prefer: Prefer,
+    pub price_max: Amount,
+    pub deadline: Millis,
+    pub phase: Phase,
+    pub groups: Vec<Group>,
+    pub tasks: u64,
+    pub done: u64,
+    pub known: u64,
+    pub running: u64,
+    pub retried: u64,
+    pub spent: Amount,
+    /// Money set aside for running attempts; part of what the order holds.
+    pub held: Amount,
+    /// Whether nothing more can be placed until an attempt gives money back.
+    pub out_of_money: bool,
+    pub submitted_at: Millis,
+    pub ended_at: Option<Millis>,
+    pub tallies: BTreeMap<WorkerId, Tally>,
+    pub failures: VecDeque<Failure>,
+}
+
+impl Job {
+    pub fn is_running(&self) -> bool {
+        self.phase == Phase::Running
+    }
+}

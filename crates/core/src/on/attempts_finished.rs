@@ -1,0 +1,104 @@
+//! Attempts ended on a worker.
+use alloc::string::String;
+use alloc::vec::Vec;
+use gleaner_wire::{Cause, DETAIL_BYTES_MAX, Finished, Micros, Outcome, Output, WorkerId};
+
+use crate::attempt::{Attempt, Why};
+use crate::effect::Effect;
+use crate::pool::{Standing, Trigger};
+use crate::state::Core;
+
+/// A run this many times longer than predicted counts against the worker.
+const OVERRUN: u64 = 4;
+
+impl Core {
+    pub(crate) fn on_attempts_finished(&mut self, worker: WorkerId, results: Vec<Finished>, effects: &mut Vec<Effect>) {
+        let mut announced = None;
+        for Finished { attempt, ran, outcome } in results {
+            let Some(slot) = self.attempts.slot(attempt) else {
+                self.totals.results_late += 1;
+                continue;
+            };
+            let at = self.attempts.at(slot);
+            if at.worker != worker {
+                let reason = String::from("it sent a result for another worker's attempt");
+                effects.push(Effect::DisconnectWorker { worker, reason });
+                continue;
+            }
+            if announced.replace(at.job) != Some(at.job) {
+                effects.push(Effect::AnnounceJob { job: at.job });
+            }
+            let ran = ran.min(Micros(self.now.since(at.placed).micros().0 + 1000));
+            match outcome {
+                Outcome::Done(output) => self.finish(slot, output, ran, effects),
+                Outcome::Failed { cause, detail } => self.fail(slot, cause, clipped(&detail), ran, effects),
+                Outcome::Cancelled => {
+                    self.fail(slot, Cause::RefusedByOwner, "the worker stopped it".into(), ran, effects);
+                }
+            }
+        }
+    }
+
+    /// The first good result of a task: it is paid, learned from and passed on; a second attempt is called off.
+    fn finish(&mut self, slot: u32, output: Output, ran: Micros, effects: &mut Vec<Effect>) {
+        let attempt = self.release_attempt(slot, effects);
+        if let Some(twin) = attempt.twin {
+            self.cancel_attempt(twin, effects);
+        }
+        self.pay(&attempt, ran);
+        let job = self.jobs.get_mut(&attempt.job).expect("an attempt's job is there");
+        let tally = job.tallies.entry(attempt.worker).or_default();
+        (tally.done, tally.ran) = (tally.done + 1, Micros(tally.ran.0 + ran.0));
+        self.judge_good(&attempt, ran, effects);
+        self.learn(&attempt, ran);
+        self.remember(&attempt, output, ran);
+        self.complete(attempt.job, attempt.group, attempt.index, output, effects);
+        self.look_at_tail(attempt.job, attempt.group, effects);
+    }
+
+    fn judge_good(&mut self, attempt: &Attempt, ran: Micros, effects: &mut Vec<Effect>) {
+        let group = &self.jobs[&attempt.job].groups[usize::from(attempt.group)];
+        let accusers = group.troubles.get(&attempt.index).map(|trouble| trouble.faults.clone()).unwrap_or_default();
+        let worker = &mut self.workers[attempt.worker.0 as usize];
+        worker.done += 1;
+        worker.trouble = worker.trouble.saturating_sub(1);
+        if attempt.why == Why::Test {
+            (worker.standing, worker.trouble) = (Standing::Good, 0);
+            self.trigger(attempt.worker, Trigger::PassedTest, effects);
+        }
+        if attempt.predicted.is_some_and(|predicted| ran.0 > predicted.0.saturating_mul(OVERRUN)) {
+            self.add_trouble(attempt.worker, 2, effects);
+        }
+        // Whoever called the program faulty was wrong.
+        for (accuser, _) in accusers {
+            self.add_trouble(accuser, 2, effects);
+        }
+    }
+
+    fn learn(&mut self, attempt: &Attempt, ran: Micros) {
+        let group = &self.jobs[&attempt.job].groups[usize::from(attempt.group)];
+        let (program, runtime) = (group.program, group.plan.needs.runtime);
+        let Some(offered) = self.seats[attempt.seat.0 as usize].runtime(runtime) else { return };
+        let speed = offered.speed;
+        let learned = self.programs.learn(program, speed, ran);
+        if learned != speed {
+            self.set_speed(attempt.seat, runtime, learned);
+        }
+    }
+
+    fn remember(&mut self, attempt: &Attempt, output: Output, ran: Micros) {
+        let group = &self.jobs[&attempt.job].groups[usize::from(attempt.group)];
+        if group.plan.memo && ran >= self.params.memo_micros_min {
+            let key = self.memo_key(attempt.job, attempt.group, attempt.index);
+            self.memo.remember(key, output, self.params.memo_entries_max);
+        }
+    }
+}
+
+fn clipped(text: &str) -> String {
+    let mut end = text.len().min(DETAIL_BYTES_MAX);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text[..end].into()
+}

@@ -1,0 +1,26 @@
+//! The hub's process started: connections are gone, leases are not.
+use alloc::vec::Vec;
+use gleaner_wire::WorkerId;
+
+use crate::effect::Effect;
+use crate::pool::Trigger;
+use crate::state::Core;
+
+impl Core {
+    /// Gives every lease one more term, so that workers can come back and keep what they run.
+    pub(crate) fn on_hub_started(&mut self, effects: &mut Vec<Effect>) {
+        let lease = self.now.after(self.params.lease_ms);
+        for id in (0..self.workers.len() as u32).map(WorkerId) {
+            self.workers[id.0 as usize].session = None;
+            self.trigger(id, Trigger::Left, effects);
+            for slot in self.workers[id.0 as usize].attempts.clone() {
+                let attempt = self.attempts.at_mut(slot);
+                attempt.lease = lease;
+                attempt.deadline = attempt.deadline.max(lease).after(self.params.lease_ms);
+            }
+            self.reset_alarm(id);
+        }
+        let ended = self.jobs.values().filter(|job| !job.is_running());
+        effects.extend(ended.map(|job| Effect::ArchiveJob { job: job.id }));
+    }
+}

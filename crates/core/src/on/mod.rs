@@ -1,0 +1,10 @@
+//! What each event does, one file each.
+mod attempts_finished;
+mod hub_started;
+mod job_archived;
+mod job_cancelled;
+mod job_submitted;
+mod leases_renewed;
+mod worker_joined;
+mod worker_left;
+mod worker_paused;

@@ -1,0 +1,128 @@
+//! A worker proved its key and made an offer.
+use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
+use gleaner_wire::{AttemptId, Cause, DeviceOffer, Offer, WorkerId, WorkerKey};
+
+use crate::effect::Effect;
+use crate::event::Session;
+use crate::place::{Cell, Seat, SeatId, SeatRuntime};
+use crate::pool::{Trigger, Worker};
+use crate::state::Core;
+
+impl Core {
+    pub(crate) fn on_worker_joined(
+        &mut self,
+        key: WorkerKey,
+        session: Session,
+        offer: Offer,
+        paused: bool,
+        held: &[AttemptId],
+        effects: &mut Vec<Effect>,
+    ) {
+        let id = self.worker_with_key(key, &offer);
+        // A second connection of the same worker replaces the first.
+        self.trigger(id, Trigger::Left, effects);
+        self.take_offer(id, offer);
+        let worker = &mut self.workers[id.0 as usize];
+        worker.session = Some(session);
+        let standing = worker.standing;
+        self.trigger(id, Trigger::Joined(standing), effects);
+        if paused {
+            self.trigger(id, Trigger::Paused, effects);
+        }
+        effects.push(Effect::WelcomeWorker { worker: id, session });
+        self.adopt(id, held, effects);
+        self.reset_alarm(id);
+    }
+
+    fn worker_with_key(&mut self, key: WorkerKey, offer: &Offer) -> WorkerId {
+        if let Some(id) = self.by_key.get(&key) {
+            return *id;
+        }
+        let id = WorkerId(self.workers.len() as u32);
+        self.workers.push(Worker::new(key, offer.clone()));
+        self.by_key.insert(key, id);
+        id
+    }
+
+    /// Keeps what the worker still runs, and moves what it lost.
+    fn adopt(&mut self, id: WorkerId, held: &[AttemptId], effects: &mut Vec<Effect>) {
+        let held: BTreeSet<_> = held.iter().copied().collect();
+        let lease = self.now.after(self.params.lease_ms);
+        let ours = self.workers[id.0 as usize].attempts.iter().map(|slot| self.attempts.id(*slot));
+        let ours: BTreeSet<_> = ours.collect();
+        for attempt in ours.intersection(&held) {
+            let slot = self.attempts.slot(*attempt).expect("a worker's list holds running attempts");
+            self.attempts.at_mut(slot).lease = lease;
+        }
+        for attempt in held.difference(&ours) {
+            effects.push(Effect::CancelAttempt { worker: id, attempt: *attempt });
+        }
+        for attempt in ours.difference(&held) {
+            self.fail_by_id(*attempt, Cause::WorkerLeft, "the worker came back without it", effects);
+        }
+    }
+
+    /// Device `n` of a worker is always the same seat, so that a worker that keeps changing its offer uses up nothing.
+    fn take_offer(&mut self, id: WorkerId, offer: Offer) {
+        let region = self.classes.region(&offer.region);
+        for (device, offered) in (0..).zip(&offer.devices) {
+            let seat = self.seat_of(id, device, region, offered);
+            match self.workers[id.0 as usize].seats.get(usize::from(device)).copied() {
+                Some(at) => {
+                    let old = &self.seats[at.0 as usize];
+                    let (in_flight, backlog) = (old.in_flight, old.backlog);
+                    self.seats[at.0 as usize] = Seat { in_flight, backlog, ..seat };
+                }
+                None => {
+                    self.seats.push(seat);
+                    self.workers[id.0 as usize].seats.push(SeatId(self.seats.len() as u32 - 1));
+                }
+            }
+        }
+        let worker = &mut self.workers[id.0 as usize];
+        for seat in &worker.seats[offer.devices.len()..] {
+            self.seats[seat.0 as usize].offered = false;
+        }
+        let seats = worker.seats.iter().map(|seat| &self.seats[seat.0 as usize]).filter(|seat| seat.offered);
+        worker.slots_free = seats.map(|seat| seat.slots.saturating_sub(seat.in_flight)).sum();
+        worker.offer = offer;
+    }
+
+    fn seat_of(&mut self, id: WorkerId, device: u16, region: u32, offered: &DeviceOffer) -> Seat {
+        let runtimes = offered.runtimes.iter().map(|offer| {
+            let memory = offered.memory.0;
+            let (class, new) =
+                self.classes.class(offer.runtime, offered.kind, memory, region, offer.score, offer.loops_max);
+            if new {
+                self.shapes.add_class(&self.classes, class);
+            }
+            let speed = self.learned_speed(id, device, offer.runtime, offer.score);
+            let cell = Cell::of(speed, offered.price_per_second);
+            let (runtime, score, loops_max) = (offer.runtime, offer.score, offer.loops_max);
+            SeatRuntime { runtime, class, score, speed, loops_max, cell }
+        });
+        Seat {
+            worker: id,
+            device,
+            kind: offered.kind,
+            memory: offered.memory.0,
+            region,
+            slots: u32::from(offered.slots),
+            price: offered.price_per_second,
+            runtimes: runtimes.collect(),
+            offered: true,
+            counted: false,
+            in_flight: 0,
+            backlog: 0,
+            listed: None,
+        }
+    }
+
+    /// What was learned of a device stays while its benchmark score does.
+    fn learned_speed(&self, id: WorkerId, device: u16, runtime: gleaner_wire::Runtime, score: u32) -> u32 {
+        let seat = self.workers[id.0 as usize].seats.get(usize::from(device));
+        let known = seat.and_then(|seat| self.seats[seat.0 as usize].runtime(runtime));
+        known.filter(|known| known.score == score).map_or(score, |known| known.speed)
+    }
+}

@@ -1,0 +1,54 @@
+//! The numbers that decisions rest on, in one place.
+use gleaner_wire::{Amount, Micros, Millis};
+use serde::{Deserialize, Serialize};
+
+/// What an operator may tune. The defaults are what the simulator and the benchmarks run with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Params {
+    /// How long an attempt is leased without a heartbeat.
+    pub lease_ms: Millis,
+    /// How often a worker is to send a heartbeat.
+    pub heartbeat_ms: Millis,
+    /// The platform's share of every payment, in hundredths of a percent.
+    pub platform_share_points: u32,
+    /// A worker is given work ahead for this long, so that it never waits for the network.
+    pub horizon: Micros,
+    /// The most attempts on one device at a time.
+    pub in_flight_max: u32,
+    /// How many known results are kept for reuse.
+    pub memo_entries_max: u32,
+    /// Results that took less than this are not kept: running them again is cheaper than remembering them.
+    pub memo_micros_min: Micros,
+    /// Different workers that must fail a task with the program's own fault before the job ends.
+    pub fault_workers: u32,
+    /// Failures of one task, whatever their cause, before the job ends.
+    pub failures_per_task_max: u32,
+    /// Trouble points that put a worker on probation; see `pool`.
+    pub trouble_max: u32,
+    /// The first delay before a worker on probation is tested; each further one is four times as long.
+    pub probation_ms: Millis,
+    /// Time a worker has beyond an attempt's limit to report it.
+    pub grace_ms: Millis,
+    /// The price cap of a job that names none.
+    pub price_max_default: Amount,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            lease_ms: Millis(30_000),
+            heartbeat_ms: Millis(10_000),
+            platform_share_points: 1500,
+            horizon: Micros(200_000),
+            in_flight_max: 1024,
+            memo_entries_max: 262_144,
+            memo_micros_min: Micros(1000),
+            fault_workers: 3,
+            failures_per_task_max: 200,
+            trouble_max: 6,
+            probation_ms: Millis(30_000),
+            grace_ms: Millis(15_000),
+            price_max_default: Amount::gln(1),
+        }
+    }
+}

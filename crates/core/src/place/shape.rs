@@ -1,0 +1,257 @@
+//! Classes of seats and shapes of needs, and which class may fit which shape.
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::String;
+use alloc::vec::Vec;
+use gleaner_wire::job_file::Prefer;
+use gleaner_wire::{DeviceKind, JobId, Needs, Runtime};
+use serde::{Deserialize, Serialize};
+
+use super::cell::SPEEDS;
+use super::seat::loops_fit;
+use super::{Bits, Cell};
+use crate::logarithm::{OCTAVE, log2};
+use crate::share::RequesterId;
+
+const GIB: u64 = 1 << 30;
+
+/// Seats that needs can hardly tell apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) struct ClassId(u32);
+
+impl ClassId {
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+struct ClassKey {
+    runtime: Runtime,
+    kind: DeviceKind,
+    memory_gib: u64,
+    region: u32,
+    score_octave: u32,
+    loops_max: Option<u64>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Class {
+    key: ClassKey,
+    /// Slots that are online, by speed cell.
+    slots: [u32; SPEEDS],
+}
+
+/// All classes, and the numbers of regions.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Classes {
+    table: Vec<Class>,
+    by_key: BTreeMap<ClassKey, ClassId>,
+    regions: BTreeMap<String, u32>,
+    /// Raised whenever slots come or go, so that sums over classes can be kept.
+    version: u64,
+}
+
+impl Classes {
+    pub fn region(&mut self, name: &str) -> u32 {
+        if let Some(number) = self.regions.get(name) {
+            return *number;
+        }
+        let number = self.regions.len() as u32;
+        self.regions.insert(name.into(), number);
+        number
+    }
+
+    /// The number of a region that a task asks for; one that no worker is in gets a number that fits none.
+    pub fn region_asked(&self, needs: &Needs) -> Option<u32> {
+        needs.region.as_ref().map(|name| self.regions.get(name).copied().unwrap_or(u32::MAX))
+    }
+
+    /// The class of a runtime of a seat, and whether it is a new one.
+    pub fn class(
+        &mut self,
+        runtime: Runtime,
+        kind: DeviceKind,
+        memory: u64,
+        region: u32,
+        score: u32,
+        loops_max: Option<u64>,
+    ) -> (ClassId, bool) {
+        let score_octave = log2(u64::from(score)) / OCTAVE;
+        let key = ClassKey { runtime, kind, memory_gib: memory / GIB, region, score_octave, loops_max };
+        if let Some(id) = self.by_key.get(&key) {
+            return (*id, false);
+        }
+        let id = ClassId(self.table.len() as u32);
+        self.by_key.insert(key.clone(), id);
+        self.table.push(Class { key, slots: [0; SPEEDS] });
+        (id, true)
+    }
+
+    /// Slots of a class came online or went.
+    pub fn count(&mut self, class: ClassId, cell: Cell, slots: u32, online: bool) {
+        let count = &mut self.table[class.index()].slots[cell.speed_cell()];
+        *count = if online { *count + slots } else { *count - slots };
+        self.version += 1;
+    }
+
+    /// Whether some seat of the class may fit; each seat is still compared exactly.
+    fn may_fit(&self, class: &ClassKey, needs: &Needs, region: Option<u32>) -> bool {
+        class.runtime == needs.runtime
+            && needs.device.accepts(class.kind)
+            && class.memory_gib >= needs.memory.0 / GIB
+            && region.is_none_or(|region| region == class.region)
+            && class.score_octave >= log2(u64::from(needs.score_min)) / OCTAVE
+            && loops_fit(class.loops_max, needs.loops_max)
+    }
+}
+
+/// What is online for a shape.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Fleet {
+    version: u64,
+    /// Slots.
+    pub slots: u64,
+    /// The sum of their speeds.
+    pub speed: u64,
+    /// The speed of the fastest.
+    pub speed_max: u64,
+}
+
+/// A set of needs with a preference, shared by all groups that have the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) struct ShapeId(u32);
+
+/// A shape.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Shape {
+    pub needs: Needs,
+    pub prefer: Prefer,
+    users: u32,
+    pub classes: Bits,
+    fleet: Fleet,
+    /// Requesters with tasks waiting, the one that has had least first.
+    pub waiting: BTreeSet<(u64, RequesterId)>,
+    /// What waits of each requester, in order.
+    pub queues: BTreeMap<RequesterId, BTreeSet<(JobId, u16)>>,
+    /// Groups whose last tasks are running.
+    pub tails: BTreeSet<(JobId, u16)>,
+    /// When to look again at tasks held back from slow seats.
+    pub revisit: Option<gleaner_wire::Millis>,
+}
+
+/// All shapes.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Shapes {
+    table: Vec<Shape>,
+    by_key: BTreeMap<(Needs, Prefer), ShapeId>,
+    free: Vec<ShapeId>,
+    /// Shapes with tasks waiting.
+    pub active: BTreeSet<ShapeId>,
+    /// Shapes with groups in their tail.
+    pub tailing: BTreeSet<ShapeId>,
+}
+
+impl core::ops::Index<ShapeId> for Shapes {
+    type Output = Shape;
+
+    fn index(&self, id: ShapeId) -> &Shape {
+        &self.table[id.0 as usize]
+    }
+}
+
+impl core::ops::IndexMut<ShapeId> for Shapes {
+    fn index_mut(&mut self, id: ShapeId) -> &mut Shape {
+        &mut self.table[id.0 as usize]
+    }
+}
+
+impl Shapes {
+    /// The shape of these needs, used by one more group.
+    pub fn acquire(&mut self, classes: &Classes, needs: &Needs, prefer: Prefer) -> ShapeId {
+        let id = match self.by_key.get(&(needs.clone(), prefer)) {
+            Some(id) => *id,
+            None => self.insert(classes, needs, prefer),
+        };
+        self[id].users += 1;
+        id
+    }
+
+    /// One group less uses the shape.
+    pub fn release(&mut self, id: ShapeId) {
+        self[id].users -= 1;
+        if self[id].users == 0 {
+            let key = (self[id].needs.clone(), self[id].prefer);
+            self.by_key.remove(&key);
+            self.free.push(id);
+        }
+    }
+
+    /// A class is new, or a region got its number: which shapes may it fit?
+    pub fn add_class(&mut self, classes: &Classes, class: ClassId) {
+        for id in self.by_key.values() {
+            let shape = &mut self.table[id.0 as usize];
+            let region = classes.region_asked(&shape.needs);
+            let fits = classes.may_fit(&classes.table[class.index()].key, &shape.needs, region);
+            shape.classes.set(class.index(), fits);
+        }
+    }
+
+    /// What is online for a shape.
+    pub fn fleet(&mut self, classes: &Classes, id: ShapeId) -> Fleet {
+        let shape = &mut self[id];
+        if shape.fleet.version != classes.version {
+            let mut fleet = Fleet { version: classes.version, ..Fleet::default() };
+            for class in shape.classes.iter() {
+                for (cell, slots) in classes.table[class].slots.iter().enumerate().filter(|(_, slots)| **slots > 0) {
+                    let speed = Cell::nominal_speed(cell);
+                    fleet.slots += u64::from(*slots);
+                    fleet.speed += u64::from(*slots) * speed;
+                    fleet.speed_max = fleet.speed_max.max(speed);
+                }
+            }
+            shape.fleet = fleet;
+        }
+        shape.fleet
+    }
+
+    /// A requester's clock moved: keep its place in every queue.
+    pub fn rekey(&mut self, requester: RequesterId, before: u64, after: u64) {
+        for id in &self.active {
+            let waiting = &mut self.table[id.0 as usize].waiting;
+            if waiting.remove(&(before, requester)) {
+                waiting.insert((after, requester));
+            }
+        }
+    }
+
+    fn insert(&mut self, classes: &Classes, needs: &Needs, prefer: Prefer) -> ShapeId {
+        let region = classes.region_asked(needs);
+        let mut fitting = Bits::default();
+        for (at, class) in classes.table.iter().enumerate() {
+            fitting.set(at, classes.may_fit(&class.key, needs, region));
+        }
+        let shape = Shape {
+            needs: needs.clone(),
+            prefer,
+            users: 0,
+            classes: fitting,
+            fleet: Fleet { version: u64::MAX, ..Fleet::default() },
+            waiting: BTreeSet::new(),
+            queues: BTreeMap::new(),
+            tails: BTreeSet::new(),
+            revisit: None,
+        };
+        let id = match self.free.pop() {
+            Some(id) => {
+                self[id] = shape;
+                id
+            }
+            None => {
+                self.table.push(shape);
+                ShapeId(self.table.len() as u32 - 1)
+            }
+        };
+        self.by_key.insert((needs.clone(), prefer), id);
+        id
+    }
+}

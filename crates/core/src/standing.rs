@@ -1,0 +1,125 @@
+//! Moves workers between states and keeps the index of seats in step with them.
+use alloc::vec::Vec;
+use gleaner_wire::{ATTEMPTS_HELD_MAX, Runtime, State, WorkerId};
+
+use crate::effect::Effect;
+use crate::place::{Cell, SeatId, Tier};
+use crate::pool::{self, Standing, Trigger};
+use crate::state::Core;
+
+impl Core {
+    /// Moves a worker by the table, and lists or unlists its seats.
+    pub(crate) fn trigger(&mut self, id: WorkerId, trigger: Trigger, effects: &mut Vec<Effect>) {
+        let worker = &mut self.workers[id.0 as usize];
+        let (before, after) = (worker.state, pool::after(worker.state, trigger));
+        if before == after {
+            return;
+        }
+        worker.state = after;
+        let works = |state| matches!(state, State::Available | State::Busy);
+        if works(before) && works(after) {
+            return;
+        }
+        let seats = worker.seats.clone();
+        self.totals.workers_online += u64::from(before == State::Offline);
+        self.totals.workers_online -= u64::from(after == State::Offline);
+        for seat in seats {
+            self.count_seat(seat, works(after));
+            self.relist(seat);
+            self.hungry.push(seat);
+        }
+        effects.push(Effect::AnnounceWorker { worker: id });
+    }
+
+    /// Puts a seat where it belongs in the index.
+    pub(crate) fn relist(&mut self, id: SeatId) {
+        let tier = self.tier(id);
+        let seat = &mut self.seats[id.0 as usize];
+        if seat.listed.map(|(tier, _)| tier) == tier {
+            return;
+        }
+        if let Some((old, since)) = seat.listed.take() {
+            for offered in &seat.runtimes {
+                self.index.remove(old, offered.class, offered.cell, since, id);
+            }
+        }
+        if let Some(tier) = tier {
+            self.listings += 1;
+            seat.listed = Some((tier, self.listings));
+            for offered in &seat.runtimes {
+                self.index.insert(tier, offered.class, offered.cell, self.listings, id);
+            }
+        }
+    }
+
+    /// How much room a seat has.
+    pub(crate) fn tier(&self, id: SeatId) -> Option<Tier> {
+        let seat = &self.seats[id.0 as usize];
+        let worker = &self.workers[seat.worker.0 as usize];
+        if !seat.offered || worker.attempts.len() >= ATTEMPTS_HELD_MAX || !worker.takes_work(self.now) {
+            return None;
+        }
+        if seat.in_flight < seat.slots {
+            return Some(Tier::Idle);
+        }
+        let short = seat.backlog / u64::from(seat.slots) < self.params.horizon.0;
+        let ahead = worker.state != State::Probation && seat.in_flight < self.params.in_flight_max && short;
+        ahead.then_some(Tier::Ahead)
+    }
+
+    /// Notes the speed that was learned; the seat moves to another cell if that changes its place in the order.
+    pub(crate) fn set_speed(&mut self, id: SeatId, runtime: Runtime, speed: u32) {
+        let seat = &mut self.seats[id.0 as usize];
+        let (listed, counted, slots, price) = (seat.listed, seat.counted, seat.slots, seat.price);
+        let Some(offered) = seat.runtimes.iter_mut().find(|offered| offered.runtime == runtime) else { return };
+        offered.speed = speed;
+        let (class, old, new) = (offered.class, offered.cell, Cell::of(speed, price));
+        if old == new {
+            return;
+        }
+        offered.cell = new;
+        if counted {
+            self.classes.count(class, old, slots, false);
+            self.classes.count(class, new, slots, true);
+        }
+        if let Some((tier, since)) = listed {
+            self.index.remove(tier, class, old, since, id);
+            self.index.insert(tier, class, new, since, id);
+        }
+    }
+
+    /// Adds to what speaks against a worker; too much of it puts the worker on probation.
+    pub(crate) fn add_trouble(&mut self, id: WorkerId, points: u32, effects: &mut Vec<Effect>) {
+        let worker = &mut self.workers[id.0 as usize];
+        worker.trouble = worker.trouble.saturating_add(points);
+        if worker.standing != Standing::Good || worker.trouble < self.params.trouble_max {
+            return;
+        }
+        worker.standing = Standing::OnProbation;
+        self.postpone_test(id);
+        self.trigger(id, Trigger::FailedOften, effects);
+        self.relieve_all();
+    }
+
+    /// Sets the time of the next test: each time four times as far away.
+    pub(crate) fn postpone_test(&mut self, id: WorkerId) {
+        let worker = &mut self.workers[id.0 as usize];
+        let times = 4_u64.saturating_pow(worker.probations.min(10));
+        worker.probations = worker.probations.saturating_add(1);
+        let delay = gleaner_wire::Millis(self.params.probation_ms.0.saturating_mul(times));
+        worker.test_at = self.now.after(delay);
+        self.reset_alarm(id);
+    }
+
+    fn count_seat(&mut self, id: SeatId, online: bool) {
+        let seat = &mut self.seats[id.0 as usize];
+        let online = online && seat.offered;
+        if seat.counted == online {
+            return;
+        }
+        seat.counted = online;
+        for offered in &seat.runtimes {
+            self.classes.count(offered.class, offered.cell, seat.slots, online);
+        }
+    }
+}

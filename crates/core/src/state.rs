@@ -1,0 +1,182 @@
+//! The whole state of a hub's decisions, and the one door through which it changes.
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
+use gleaner_wire::{AttemptId, Cause, JobId, Millis, StartAttempt, TaskSpec, WorkerId, WorkerKey};
+use serde::{Deserialize, Serialize};
+
+use crate::attempt::Attempts;
+use crate::effect::Effect;
+use crate::event::Event;
+use crate::job::Job;
+use crate::learn::Programs;
+use crate::ledger::Ledger;
+use crate::memo::Memo;
+use crate::params::Params;
+use crate::place::{Classes, Index, Seat, SeatId, ShapeId, Shapes};
+use crate::pool::Worker;
+use crate::share::Share;
+
+/// Something that is due at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) enum Alarm {
+    Worker(WorkerId),
+    Job(JobId),
+    Shape(ShapeId),
+}
+
+/// Counters since the hub was made; for metrics.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Totals {
+    /// Jobs taken.
+    pub jobs_submitted: u64,
+    /// Jobs that ended with all tasks done.
+    pub jobs_done: u64,
+    /// Jobs that failed.
+    pub jobs_failed: u64,
+    /// Jobs that were cancelled.
+    pub jobs_cancelled: u64,
+    /// Tasks done.
+    pub tasks_done: u64,
+    /// Tasks done without running.
+    pub tasks_known: u64,
+    /// Attempts placed.
+    pub attempts_started: u64,
+    /// Attempts failed, by cause.
+    pub attempts_failed: [u64; Cause::ALL.len()],
+    /// Results that came for attempts that did not run any more.
+    pub results_late: u64,
+    /// Second attempts beside slow ones.
+    pub second_attempts: u64,
+    /// Workers connected now.
+    pub workers_online: u64,
+    /// Attempts out now.
+    pub attempts_running: u64,
+    /// Tasks that could be placed now but are not.
+    pub tasks_queued: u64,
+    /// Jobs running now.
+    pub jobs_running: u64,
+}
+
+/// The state. `apply` changes it; everything else reads.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Core {
+    pub(crate) params: Params,
+    pub(crate) now: Millis,
+    pub(crate) ledger: Ledger,
+    pub(crate) workers: Vec<Worker>,
+    pub(crate) by_key: BTreeMap<WorkerKey, WorkerId>,
+    pub(crate) seats: Vec<Seat>,
+    pub(crate) classes: Classes,
+    pub(crate) shapes: Shapes,
+    pub(crate) index: Index,
+    /// Counts listings, so that among equals the seat that has waited longest is first.
+    pub(crate) listings: u64,
+    pub(crate) share: Share,
+    pub(crate) jobs: BTreeMap<JobId, Job>,
+    pub(crate) jobs_made: u64,
+    pub(crate) submissions: BTreeMap<u128, JobId>,
+    pub(crate) attempts: Attempts,
+    pub(crate) programs: Programs,
+    pub(crate) memo: Memo,
+    pub(crate) alarms: BTreeSet<(Millis, Alarm)>,
+    pub(crate) totals: Totals,
+    /// Seats that may take work, and groups that may be placed, when the current event is done with.
+    #[serde(skip)]
+    pub(crate) hungry: Vec<SeatId>,
+    #[serde(skip)]
+    pub(crate) opened: BTreeSet<(JobId, u16)>,
+}
+
+/// A snapshot that cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the snapshot cannot be read: it was written by another version or is damaged")]
+pub struct SnapshotError;
+
+impl Core {
+    /// An empty hub.
+    pub fn new(params: Params) -> Self {
+        Self {
+            params,
+            now: Millis(0),
+            ledger: Ledger::default(),
+            workers: Vec::new(),
+            by_key: BTreeMap::new(),
+            seats: Vec::new(),
+            classes: Classes::default(),
+            shapes: Shapes::default(),
+            index: Index::default(),
+            listings: 0,
+            share: Share::default(),
+            jobs: BTreeMap::new(),
+            jobs_made: 0,
+            submissions: BTreeMap::new(),
+            attempts: Attempts::default(),
+            programs: Programs::default(),
+            memo: Memo::default(),
+            alarms: BTreeSet::new(),
+            totals: Totals::default(),
+            hungry: Vec::new(),
+            opened: BTreeSet::new(),
+        }
+    }
+
+    /// Applies an event and says what is to be done about it.
+    pub fn apply(&mut self, now: Millis, event: Event, effects: &mut Vec<Effect>) {
+        self.now = self.now.max(now);
+        match event {
+            Event::HubStarted => self.on_hub_started(effects),
+            Event::TimePassed => {}
+            Event::Deposited { account, amount } => {
+                self.ledger.deposit(&account, amount);
+            }
+            Event::WorkerJoined { key, session, offer, paused, held } => {
+                self.on_worker_joined(key, session, offer, paused, &held, effects);
+            }
+            Event::WorkerLeft { worker, session } => self.on_worker_left(worker, session, effects),
+            Event::WorkerPaused { worker } => self.on_worker_paused(worker, effects),
+            Event::WorkerResumed { worker } => self.on_worker_resumed(worker, effects),
+            Event::WorkerReadmitted { worker } => self.on_worker_readmitted(worker, effects),
+            Event::LeasesRenewed { worker, held } => self.on_leases_renewed(worker, &held),
+            Event::AttemptsFinished { worker, results } => self.on_attempts_finished(worker, results, effects),
+            Event::JobSubmitted { ticket, submission, requester, graph } => {
+                self.on_job_submitted(ticket, submission, &requester, graph, effects);
+            }
+            Event::JobCancelled { job } => self.on_job_cancelled(job, effects),
+            Event::JobArchived { job } => self.on_job_archived(job),
+        }
+        self.ring_alarms(effects);
+        self.place_all(effects);
+    }
+
+    /// When the next `TimePassed` is due.
+    pub fn next_deadline(&self) -> Option<Millis> {
+        self.alarms.first().map(|(at, _)| *at)
+    }
+
+    /// The whole state as bytes.
+    pub fn snapshot(&self) -> Vec<u8> {
+        postcard::to_allocvec(self).expect("the state holds nothing that postcard cannot encode")
+    }
+
+    /// The state out of a snapshot.
+    pub fn restore(bytes: &[u8]) -> Result<Self, SnapshotError> {
+        postcard::from_bytes(bytes).map_err(|_| SnapshotError)
+    }
+
+    /// What to tell the worker of an attempt; `None` if it does not run any more.
+    pub fn start_message(&self, attempt: AttemptId) -> Option<StartAttempt> {
+        let at = self.attempts.at(self.attempts.slot(attempt)?);
+        let job = &self.jobs[&at.job];
+        let group = &job.groups[usize::from(at.group)];
+        let read = |(from, paired)| job.groups[usize::from(from)].output(if paired { at.index } else { 0 });
+        let outputs = group.reads().map(read).collect::<Option<Vec<_>>>()?;
+        let (job, group, index, time_ms) = (at.job, at.group, at.index, at.time_ms);
+        let device = self.seats[at.seat.0 as usize].device;
+        Some(StartAttempt { attempt, job, group, index, device, time_ms, outputs })
+    }
+
+    /// What workers are told of a group.
+    pub fn spec(&self, job: JobId, group: u16) -> Option<&TaskSpec> {
+        Some(&self.jobs.get(&job)?.groups.get(usize::from(group))?.plan.spec)
+    }
+}

@@ -1,0 +1,201 @@
+//! Views of the state, for people and for the API.
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use gleaner_wire::api::{FailureView, GroupView, JobState, JobSummary, JobView, LedgerView, TallyView, WorkerView};
+use gleaner_wire::{Amount, AttemptId, JobId, Output, WorkerId, WorkerKey};
+
+use crate::blame::consequence;
+use crate::job::{Failure, Group, Job, Phase};
+use crate::learn::SPEED_REFERENCE;
+use crate::ledger::Account;
+use crate::state::{Core, Totals};
+
+/// What a log line says of its attempt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AttemptLabel {
+    /// The job.
+    pub job: JobId,
+    /// The task, as `name[index]`.
+    pub task: String,
+    /// The worker.
+    pub worker: WorkerId,
+    /// Its name.
+    pub worker_name: String,
+}
+
+impl Core {
+    /// Every job that is not archived.
+    pub fn jobs(&self) -> Vec<JobSummary> {
+        self.jobs.values().map(|job| self.summary(job)).collect()
+    }
+
+    /// One job in short.
+    pub fn job_summary(&self, id: JobId) -> Option<JobSummary> {
+        self.jobs.get(&id).map(|job| self.summary(job))
+    }
+
+    /// One job, whole.
+    pub fn job_view(&self, id: JobId) -> Option<JobView> {
+        let job = self.jobs.get(&id)?;
+        let workers = job.tallies.iter().map(|(worker, tally)| TallyView {
+            worker: *worker,
+            name: self.worker_name(*worker),
+            done: tally.done,
+            failed: tally.failed,
+            ran_micros: tally.ran.0,
+            earned: tally.earned,
+        });
+        Some(JobView {
+            summary: self.summary(job),
+            groups: job.groups.iter().map(|group| self.group_view(group)).collect(),
+            workers: workers.collect(),
+            failures: job.failures.iter().map(|failure| self.failure_view(job, failure)).collect(),
+        })
+    }
+
+    /// The most recent failure of a job.
+    pub fn last_failure(&self, id: JobId) -> Option<FailureView> {
+        let job = self.jobs.get(&id)?;
+        job.failures.back().map(|failure| self.failure_view(job, failure))
+    }
+
+    /// The name of a group.
+    pub fn group_name(&self, job: JobId, group: u16) -> Option<&str> {
+        Some(&self.spec(job, group)?.name)
+    }
+
+    /// How many groups a job has.
+    pub fn group_count(&self, job: JobId) -> Option<u16> {
+        self.jobs.get(&job).map(|job| job.groups.len() as u16)
+    }
+
+    /// The outputs of the elements of a group from `first` on that are done.
+    pub fn outputs(&self, job: JobId, group: u16, first: u32, count: u32) -> Vec<(u32, Output)> {
+        let group = self.jobs.get(&job).and_then(|job| job.groups.get(usize::from(group)));
+        let outputs = group.map_or(&[][..], |group| &group.outputs);
+        let wanted = outputs.iter().zip(0..).skip(first as usize).take(count as usize);
+        wanted.filter_map(|(output, index)| Some((index, (*output)?))).collect()
+    }
+
+    /// What a log line says of its attempt, while it runs.
+    pub fn attempt_label(&self, id: AttemptId) -> Option<AttemptLabel> {
+        let attempt = self.attempts.at(self.attempts.slot(id)?);
+        let task = self.task_name(&self.jobs[&attempt.job], attempt.group, attempt.index);
+        let (job, worker) = (attempt.job, attempt.worker);
+        Some(AttemptLabel { job, task, worker, worker_name: self.worker_name(worker) })
+    }
+
+    /// Every worker that has ever joined.
+    pub fn workers(&self) -> Vec<WorkerView> {
+        (0..self.workers.len() as u32).filter_map(|id| self.worker_view(WorkerId(id))).collect()
+    }
+
+    /// One worker.
+    pub fn worker_view(&self, id: WorkerId) -> Option<WorkerView> {
+        let worker = self.workers.get(id.0 as usize)?;
+        let seats = worker.seats.iter().map(|seat| &self.seats[seat.0 as usize]).filter(|seat| seat.offered);
+        Some(WorkerView {
+            id,
+            key: worker.key,
+            state: worker.state,
+            offer: worker.offer.clone(),
+            running: worker.attempts.len() as u64,
+            done: worker.done,
+            failed: worker.failed,
+            earned: self.ledger.balance(&Account::Worker(id)),
+            speeds: seats.flat_map(|seat| seat.runtimes.iter().map(|offered| offered.speed)).collect(),
+        })
+    }
+
+    /// The worker with this key.
+    pub fn worker_by_key(&self, key: &WorkerKey) -> Option<WorkerId> {
+        self.by_key.get(key).copied()
+    }
+
+    /// The books.
+    pub fn ledger_view(&self) -> LedgerView {
+        let accounts = self.ledger.accounts().map(|(account, amount)| (account.to_string(), amount));
+        LedgerView { accounts: accounts.collect(), issued: self.ledger.issued() }
+    }
+
+    /// What an account holds.
+    pub fn balance(&self, account: &Account) -> Amount {
+        self.ledger.balance(account)
+    }
+
+    /// Whether a requester has ever had money here.
+    pub fn knows_requester(&self, name: &str) -> bool {
+        self.ledger.knows(name)
+    }
+
+    /// Counters for metrics.
+    pub fn totals(&self) -> Totals {
+        let running = self.jobs.values().filter(|job| job.is_running());
+        let (mut jobs_running, mut tasks_queued) = (0, 0);
+        for job in running {
+            jobs_running += 1;
+            tasks_queued += job.groups.iter().map(|group| u64::from(group.ready())).sum::<u64>();
+        }
+        Totals { jobs_running, tasks_queued, attempts_running: self.attempts.len() as u64, ..self.totals.clone() }
+    }
+
+    pub(crate) fn job_state(&self, job: &Job) -> JobState {
+        match &job.phase {
+            Phase::Running => JobState::Running,
+            Phase::Done => JobState::Done,
+            Phase::Cancelled => JobState::Cancelled,
+            Phase::Failed { task, cause, reason } => JobState::Failed {
+                task: task.map(|(group, index)| self.task_name(job, group, index)),
+                cause: *cause,
+                reason: reason.clone(),
+            },
+        }
+    }
+
+    fn summary(&self, job: &Job) -> JobSummary {
+        JobSummary {
+            id: job.id,
+            name: job.name.clone(),
+            requester: self.share.name(job.requester).into(),
+            state: self.job_state(job),
+            tasks: job.tasks,
+            done: job.done,
+            known: job.known,
+            running: job.running,
+            retried: job.retried,
+            spent: job.spent,
+            price_max: job.price_max,
+            submitted_at: job.submitted_at,
+            ended_at: job.ended_at,
+        }
+    }
+
+    fn group_view(&self, group: &Group) -> GroupView {
+        GroupView {
+            name: group.plan.spec.name.clone(),
+            runtime: group.plan.needs.runtime,
+            extent: group.plan.spec.extent,
+            tasks: u64::from(group.count),
+            done: u64::from(group.done),
+            running: u64::from(group.running),
+            queued: u64::from(group.ready()),
+            predicted_micros: self.programs.predict(group.program, SPEED_REFERENCE).map(|micros| micros.0),
+        }
+    }
+
+    fn failure_view(&self, job: &Job, failure: &Failure) -> FailureView {
+        FailureView {
+            task: self.task_name(job, failure.group, failure.index),
+            attempt: failure.attempt,
+            worker: self.worker_name(failure.worker),
+            cause: failure.cause,
+            detail: failure.detail.clone(),
+            consequence: consequence(failure.cause).words.into(),
+            at: failure.at,
+        }
+    }
+
+    fn worker_name(&self, id: WorkerId) -> String {
+        self.workers[id.0 as usize].offer.name.clone()
+    }
+}
