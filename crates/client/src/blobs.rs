@@ -6,7 +6,7 @@ use std::io::{Cursor, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
-use gleaner_wire::{BlobRef, Hash};
+use gleaner_wire::{BlobRef, Hash, JobId};
 use reqwest::header::{CONTENT_RANGE, RANGE};
 use reqwest::{Method, Response, StatusCode};
 use tokio::fs::File;
@@ -177,6 +177,12 @@ impl BlobClient {
             received.add(piece);
         }
         Ok(())
+    }
+
+    /// The outputs of every element of a group, in order, encoded as the hub has them for workers.
+    pub async fn outputs(&self, job: JobId, group: u16) -> Result<Bytes, Error> {
+        let path = format!("/jobs/{job}/outputs/{group}");
+        self.connection.answer(self.connection.request(Method::GET, &path)).await
     }
 
     /// Stores bytes and returns their reference.
