@@ -1,1 +1,26 @@
-//! stub
+//! The hub: a thin shell around the pure core.
+//!
+//! It journals what happens, applies it to the core and performs the effects that come out: messages to workers,
+//! answers to requesters, records of ended jobs. No decision about price, placement or trust lives here.
+//!
+//! One thread, the [keeper], owns the core and the journal; everything else talks to it through bounded channels.
+
+mod blobs;
+mod clock;
+mod config;
+mod error;
+mod http;
+mod hub;
+mod journal;
+mod keeper;
+mod live;
+mod lock;
+mod logs;
+mod metrics;
+mod session;
+mod status;
+mod token;
+
+pub use config::Config;
+pub use error::Error;
+pub use hub::{Hub, start};

@@ -1,0 +1,36 @@
+//! What a hub is told when it starts. Read once, passed down.
+use gleaner_core::Params;
+use gleaner_wire::{Amount, ByteSize};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// The configuration of a hub.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The folder that holds everything the hub keeps.
+    pub dir: PathBuf,
+    /// Where to listen; port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// The starting credit of a requester that this hub has not seen before.
+    pub credit: Amount,
+    /// Whether to listen on an address that other machines reach, although HTTP is not encrypted.
+    pub allow_remote: bool,
+    /// The most bytes that all blobs together may take.
+    pub blobs_bytes_max: ByteSize,
+    /// What the core goes by. Fixed when the journal is made; later values are ignored.
+    pub params: Params,
+}
+
+impl Config {
+    /// A hub for this machine alone, with default limits and 100 GLN of starting credit.
+    pub fn new(dir: impl Into<PathBuf>, listen: SocketAddr) -> Self {
+        Self {
+            dir: dir.into(),
+            listen,
+            credit: Amount::gln(100),
+            allow_remote: false,
+            blobs_bytes_max: ByteSize::mib(64 * 1024),
+            params: Params::default(),
+        }
+    }
+}

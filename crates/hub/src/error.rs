@@ -1,0 +1,53 @@
+//! Why a hub does not start or does not go on, in words for whoever runs it.
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// Why a hub does not start or does not go on.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The folder cannot be used.
+    #[error("could not use the folder {path}: check that it exists and that you may write there")]
+    Folder {
+        /// The folder or the file in it.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Another hub runs on this folder.
+    #[error("another hub (process {pid}) runs on the folder {dir}: stop that one, or choose another folder with --dir")]
+    Locked {
+        /// The folder.
+        dir: PathBuf,
+        /// The other hub.
+        pid: String,
+    },
+    /// The address is not on this machine alone.
+    #[error(
+        "{0} can be reached from other machines, and plain HTTP is not encrypted: \
+             listen on 127.0.0.1, or add --allow-remote if a private network or a TLS proxy protects it"
+    )]
+    Remote(SocketAddr),
+    /// The address is taken or not ours.
+    #[error("could not listen on {address}: choose another address or port with --listen")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// Why.
+        source: io::Error,
+    },
+    /// The journal cannot be read or written.
+    #[error("the journal {path} cannot be used: {source}")]
+    Journal {
+        /// The database.
+        path: PathBuf,
+        /// Why.
+        source: crate::journal::Error,
+    },
+    /// The keeper thread ended by a defect.
+    #[error("the hub stopped because of a defect in it; what was acknowledged is in the journal: start it again")]
+    Defect,
+    /// No random numbers.
+    #[error("the system gives no random numbers: {0}")]
+    Random(getrandom::Error),
+}

@@ -1,0 +1,59 @@
+//! Whether the hub is well, for people and for Prometheus. No token is asked for, so nothing private is shown.
+use super::Shared;
+use super::problem::Problem;
+use crate::metrics::Text;
+use axum::Json;
+use axum::extract::State;
+use axum::http::header;
+use axum::response::IntoResponse;
+use gleaner_core::Totals;
+use gleaner_wire::Cause;
+use gleaner_wire::api::Health;
+use std::sync::Arc;
+
+/// `GET /api/v1/health`.
+pub(super) async fn health(State(shared): State<Arc<Shared>>) -> Result<Json<Health>, Problem> {
+    let numbers = shared.keeper.ask(|core| core.totals()).await;
+    let refusing = shared.keeper.refusing();
+    let reason = refusing.or_else(|| numbers.as_ref().err().map(ToString::to_string));
+    let (workers_online, jobs_running) = numbers.map_or((0, 0), |totals| (totals.workers_online, totals.jobs_running));
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    Ok(Json(Health { accepting: reason.is_none(), reason, version, workers_online, jobs_running }))
+}
+
+/// `GET /metrics`.
+pub(super) async fn metrics(State(shared): State<Arc<Shared>>) -> Result<impl IntoResponse, Problem> {
+    let totals = shared.keeper.ask(|core| core.totals()).await?;
+    let mut text = Text::default();
+    write_totals(&mut text, &totals);
+    let (commands, questions) = shared.keeper.waiting();
+    text.gauge("gleaner_keeper_commands_waiting", "Commands that wait for the keeper.", commands as f64);
+    text.gauge("gleaner_keeper_questions_waiting", "Questions that wait for the keeper.", questions as f64);
+    text.gauge("gleaner_blob_bytes", "Bytes of blobs on disk.", shared.blobs.bytes() as f64);
+    text.gauge("gleaner_live_listeners", "Listeners of live events.", shared.live.listeners() as f64);
+    let accepting = if shared.keeper.refusing().is_none() { 1.0 } else { 0.0 };
+    text.gauge("gleaner_accepting", "Whether the hub takes jobs.", accepting);
+    shared.metrics.write(&mut text);
+    Ok(([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text.0))
+}
+
+fn write_totals(text: &mut Text, totals: &Totals) {
+    text.counter("gleaner_jobs_submitted_total", "Jobs taken.", totals.jobs_submitted);
+    text.counter("gleaner_jobs_done_total", "Jobs done.", totals.jobs_done);
+    text.counter("gleaner_jobs_failed_total", "Jobs failed.", totals.jobs_failed);
+    text.counter("gleaner_jobs_cancelled_total", "Jobs cancelled.", totals.jobs_cancelled);
+    text.gauge("gleaner_jobs_running", "Jobs that run.", totals.jobs_running as f64);
+    text.counter("gleaner_tasks_done_total", "Tasks done.", totals.tasks_done);
+    text.counter("gleaner_tasks_known_total", "Tasks done without running, by a known result.", totals.tasks_known);
+    text.counter("gleaner_attempts_started_total", "Attempts placed on workers.", totals.attempts_started);
+    text.head("gleaner_attempts_failed_total", "Attempts that failed, by cause.", "counter");
+    for (cause, count) in Cause::ALL.iter().zip(totals.attempts_failed) {
+        let cause = cause.to_string().replace(' ', "_");
+        text.line(format_args!("gleaner_attempts_failed_total{{cause=\"{cause}\"}} {count}"));
+    }
+    text.counter("gleaner_results_late_total", "Results of attempts that did not run any more.", totals.results_late);
+    text.counter("gleaner_second_attempts_total", "Attempts beside slow ones.", totals.second_attempts);
+    text.gauge("gleaner_workers_online", "Workers that are connected.", totals.workers_online as f64);
+    text.gauge("gleaner_attempts_running", "Attempts on workers.", totals.attempts_running as f64);
+    text.gauge("gleaner_tasks_queued", "Tasks that wait.", totals.tasks_queued as f64);
+}

@@ -1,0 +1,75 @@
+//! The HTTP API: one module for each thing it serves. Errors are problem+json with a reason a person can act on.
+mod access;
+mod blobs;
+mod events;
+mod health;
+mod jobs;
+mod logs;
+mod problem;
+mod results;
+mod server;
+mod submit;
+mod workers;
+
+pub(crate) use server::serve;
+
+use crate::blobs::Store;
+use crate::journal::Archive;
+use crate::keeper::Handle;
+use crate::live::Live;
+use crate::logs::LogReader;
+use crate::metrics::Metrics;
+use crate::session;
+use crate::token::Tokens;
+use axum::Router;
+use axum::middleware::from_fn_with_state;
+use axum::routing::{get, post};
+use gleaner_wire::Millis;
+use std::sync::Arc;
+use tokio::sync::watch;
+
+/// What every request may use.
+pub(crate) struct Shared {
+    pub(crate) keeper: Handle,
+    pub(crate) tokens: Arc<Tokens>,
+    pub(crate) blobs: Arc<Store>,
+    pub(crate) archive: Archive,
+    pub(crate) logs: LogReader,
+    pub(crate) live: Live,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) heartbeat_ms: Millis,
+    pub(crate) lease_ms: Millis,
+    /// Changes when the hub stops.
+    pub(crate) stopping: watch::Receiver<bool>,
+}
+
+/// Every route, with who may use it.
+pub(crate) fn router(shared: &Arc<Shared>) -> Router {
+    let anyone = Router::new()
+        .route("/api/v1/health", get(health::health))
+        .route("/metrics", get(health::metrics))
+        .route("/worker/v1", get(session::connect));
+    let workers_too = Router::new()
+        .route("/api/v1/blobs/{hash}", get(blobs::read).put(blobs::store))
+        .route("/api/v1/jobs/{job}/outputs/{group}", get(results::outputs))
+        .route_layer(from_fn_with_state(Arc::clone(shared), access::workers_too));
+    let operator = Router::new()
+        .route("/api/v1/jobs", get(jobs::list).post(submit::submit))
+        .route("/api/v1/jobs/{job}", get(jobs::show))
+        .route("/api/v1/jobs/{job}/explain", get(jobs::explain))
+        .route("/api/v1/jobs/{job}/cancel", post(jobs::cancel))
+        .route("/api/v1/jobs/{job}/logs", get(logs::logs))
+        .route("/api/v1/jobs/{job}/results", get(results::results))
+        .route("/api/v1/workers", get(workers::list))
+        .route("/api/v1/workers/{worker}", get(workers::show))
+        .route("/api/v1/workers/{worker}/{action}", post(workers::act))
+        .route("/api/v1/ledger", get(workers::ledger))
+        .route("/api/v1/events", get(events::events))
+        .route_layer(from_fn_with_state(Arc::clone(shared), access::operator_only));
+    anyone
+        .merge(workers_too)
+        .merge(operator)
+        .method_not_allowed_fallback(problem::method_not_allowed)
+        .fallback(problem::no_such_page)
+        .with_state(Arc::clone(shared))
+}

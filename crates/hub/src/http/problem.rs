@@ -1,0 +1,74 @@
+//! Errors as RFC 9457 has them.
+use crate::journal;
+use crate::keeper::Unavailable;
+use axum::http::{HeaderValue, Method, StatusCode, Uri, header};
+use axum::response::{IntoResponse, Response};
+use gleaner_wire::api;
+
+/// An error on its way to the client.
+#[derive(Debug)]
+pub(super) struct Problem(Box<api::Problem>);
+
+impl Problem {
+    /// A problem with a stable word for programs, a title, and a detail that says what to do.
+    pub(super) fn new(status: StatusCode, kind: &str, title: &str, detail: impl Into<String>) -> Self {
+        let (kind, title, detail) = (kind.to_owned(), title.to_owned(), detail.into());
+        Self(Box::new(api::Problem { kind, title, status: status.as_u16(), detail, at: None, line: None }))
+    }
+
+    /// Names the place in the job file.
+    pub(super) fn at(mut self, at: impl Into<String>, line: Option<usize>) -> Self {
+        self.0.at = Some(at.into());
+        self.0.line = line;
+        self
+    }
+
+    /// Names the line of the job file.
+    pub(super) fn on_line(mut self, line: usize) -> Self {
+        self.0.line = Some(line);
+        self
+    }
+
+    /// A request that makes no sense.
+    pub(super) fn bad_request(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "bad-request", "the request makes no sense", detail)
+    }
+
+    /// Something that is not there.
+    pub(super) fn not_found(what: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, "not-found", "not found", what)
+    }
+}
+
+impl From<Unavailable> for Problem {
+    fn from(reason: Unavailable) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", "the hub takes nothing now", reason.to_string())
+    }
+}
+
+impl From<journal::Error> for Problem {
+    fn from(error: journal::Error) -> Self {
+        let detail = format!("the archive of ended jobs could not be read: {error}");
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "archive", "the hub could not read its archive", detail)
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let status = StatusCode::from_u16(self.0.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let body = serde_json::to_vec(&self.0).expect("a problem is plain data");
+        let kind = HeaderValue::from_static("application/problem+json");
+        (status, [(header::CONTENT_TYPE, kind)], body).into_response()
+    }
+}
+
+/// What answers a path that is none.
+pub(super) async fn no_such_page(uri: Uri) -> Problem {
+    Problem::not_found(format!("there is no {} on this hub; its paths start with /api/v1/", uri.path()))
+}
+
+/// What answers a method that a path does not have.
+pub(super) async fn method_not_allowed(method: Method, uri: Uri) -> Problem {
+    let detail = format!("{} does not take {method}", uri.path());
+    Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed", "this path does not take this method", detail)
+}

@@ -1,0 +1,140 @@
+//! Taking a job: read it, plan it, check that its files are here, hand it to the keeper.
+use super::Shared;
+use super::problem::Problem;
+use crate::blobs::Store;
+use axum::Json;
+use axum::body::to_bytes;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::IntoResponse;
+use gleaner_core::plan::{self, Graph};
+use gleaner_wire::job_file::{JOB_FILE_BYTES_MAX, JobFile, JobFileError, Source, line_of};
+use gleaner_wire::{MESSAGE_BYTES_MAX, encode};
+use std::sync::Arc;
+
+/// The header that names who pays.
+const REQUESTER: &str = "gleaner-requester";
+/// The header that makes a repeated submission the same job.
+const IDEMPOTENCY_KEY: &str = "idempotency-key";
+/// The longest name of a requester, in characters.
+const REQUESTER_MAX: usize = 64;
+/// Who pays if nobody is named.
+const REQUESTER_DEFAULT: &str = "local";
+/// The largest specification of a task: it has to fit into one message to a worker.
+const SPEC_BYTES_MAX: usize = MESSAGE_BYTES_MAX - 1024;
+
+#[derive(Clone, Copy)]
+enum Form {
+    Json,
+    Toml,
+}
+
+/// `POST /api/v1/jobs`.
+pub(super) async fn submit(State(shared): State<Arc<Shared>>, request: Request) -> Result<impl IntoResponse, Problem> {
+    if let Some(reason) = shared.keeper.refusing() {
+        return Err(crate::keeper::Unavailable::Refusing(reason).into());
+    }
+    let form = form(request.headers())?;
+    let requester = requester(request.headers())?;
+    let submission = submission(request.headers())?;
+    let body = to_bytes(request.into_body(), JOB_FILE_BYTES_MAX).await.map_err(|_| too_large())?;
+    let blobs = Arc::clone(&shared.blobs);
+    let planned = tokio::task::spawn_blocking(move || plan_job(form, &body, &blobs)).await;
+    let graph = planned.map_err(|_| Problem::bad_request("the job could not be planned"))??;
+    let submitted = shared.keeper.submit(submission, requester, graph).await?;
+    let submitted = submitted.map_err(|reason| refused(reason.as_str()))?;
+    let location = format!("/api/v1/jobs/{}", submitted.job);
+    Ok((StatusCode::CREATED, [(header::LOCATION, location)], Json(submitted)))
+}
+
+fn plan_job(form: Form, body: &[u8], blobs: &Store) -> Result<Graph, Problem> {
+    let text = std::str::from_utf8(body).map_err(|_| refused("the job file is not UTF-8"))?;
+    let file = match form {
+        Form::Json => JobFile::from_json(body),
+        Form::Toml => JobFile::from_toml(text),
+    };
+    let file = file.map_err(|error| match error {
+        JobFileError::Toml { line, reason } => refused(reason).on_line(line),
+        JobFileError::TooLarge(_) => too_large(),
+        JobFileError::Json(reason) => refused(reason),
+    })?;
+    let line = |at: &str| match form {
+        Form::Json => None,
+        Form::Toml => line_of(text, at),
+    };
+    let graph = plan::plan(&file).map_err(|error| refused(error.reason.to_string()).at(&error.at, line(&error.at)))?;
+    if let Some((at, reason)) = missing_blob(&file, blobs).or_else(|| large_spec(&graph)) {
+        let line = line(&at);
+        return Err(refused(reason).at(at, line));
+    }
+    Ok(graph)
+}
+
+/// The first program or input whose bytes the hub does not hold.
+fn missing_blob(file: &JobFile, blobs: &Store) -> Option<(String, String)> {
+    let missing = |source: &Source| match source {
+        Source::Blob(blob) if !blobs.holds(blob) => {
+            Some(format!("the hub does not hold {blob}: store it first with PUT /api/v1/blobs/{}", blob.id))
+        }
+        Source::Blob(_) | Source::Path(_) => None,
+    };
+    file.tasks.iter().enumerate().find_map(|(task, of)| {
+        let program = missing(&of.program).map(|reason| (format!("task[{task}].program"), reason));
+        program.or_else(|| {
+            of.inputs.iter().enumerate().find_map(|(input, of)| {
+                let reason = missing(of.file.as_ref()?)?;
+                Some((format!("task[{task}].input[{input}].file"), reason))
+            })
+        })
+    })
+}
+
+fn large_spec(graph: &Graph) -> Option<(String, String)> {
+    let at = graph.groups.iter().position(|group| encode(&group.spec).len() > SPEC_BYTES_MAX)?;
+    let reason = format!("the arguments and inputs of one task may take at most {SPEC_BYTES_MAX} bytes together");
+    Some((format!("task[{at}]"), reason))
+}
+
+fn form(headers: &HeaderMap) -> Result<Form, Problem> {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    match kind.split(';').next().unwrap_or_default().trim() {
+        "application/json" => Ok(Form::Json),
+        "application/toml" => Ok(Form::Toml),
+        other => {
+            let detail = format!("a job is sent as application/json or application/toml, not as `{other}`");
+            Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "media-type", "unknown kind of content", detail))
+        }
+    }
+}
+
+fn requester(headers: &HeaderMap) -> Result<String, Problem> {
+    let Some(value) = headers.get(REQUESTER) else { return Ok(REQUESTER_DEFAULT.to_owned()) };
+    let name = std::str::from_utf8(value.as_bytes()).ok();
+    let fits = |name: &&str| {
+        (1..=REQUESTER_MAX).contains(&name.chars().count())
+            && !name.chars().any(char::is_control)
+            && name.trim() == *name
+    };
+    let refuse = || Problem::bad_request(format!("{REQUESTER} must be 1 to {REQUESTER_MAX} printable characters"));
+    name.filter(fits).map(str::to_owned).ok_or_else(refuse)
+}
+
+fn submission(headers: &HeaderMap) -> Result<u128, Problem> {
+    let Some(value) = headers.get(IDEMPOTENCY_KEY) else {
+        let bytes = crate::token::random_bytes().map_err(|error| Problem::bad_request(error.to_string()))?;
+        return Ok(u128::from_le_bytes(std::array::from_fn(|at| bytes[at])));
+    };
+    let digits =
+        value.to_str().ok().filter(|text| text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    let refuse = || Problem::bad_request(format!("{IDEMPOTENCY_KEY} must be 32 hexadecimal digits"));
+    digits.and_then(|text| u128::from_str_radix(text, 16).ok()).ok_or_else(refuse)
+}
+
+fn refused(reason: impl Into<String>) -> Problem {
+    Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "job-refused", "the job is refused", reason)
+}
+
+fn too_large() -> Problem {
+    let detail = format!("a job file may have at most {JOB_FILE_BYTES_MAX} bytes");
+    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", "the job file is too large", detail)
+}

@@ -1,0 +1,161 @@
+//! A running hub: what starts it, what stops it, and nothing in between.
+use crate::blobs::Store;
+use crate::http::{Shared, router, serve};
+use crate::journal::{Archive, Journal};
+use crate::keeper::{Ending, Keeper, Parts, channel};
+use crate::live::Live;
+use crate::lock::FolderLock;
+use crate::metrics::Metrics;
+use crate::status::Status;
+use crate::token::Tokens;
+use crate::{Config, Error, logs};
+use std::net::SocketAddr;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use tokio::net::TcpListener;
+use tokio::sync::{oneshot, watch};
+
+/// A running hub. Dropped without [`Hub::stop`], it ends as if its process had been killed.
+pub struct Hub {
+    address: SocketAddr,
+    token_file: PathBuf,
+    ending: watch::Sender<Ending>,
+    stopping: watch::Sender<bool>,
+    keeper: Option<JoinHandle<()>>,
+    ended: oneshot::Receiver<Result<(), Error>>,
+}
+
+/// Starts a hub: takes its folder, replays its journal, listens.
+pub async fn start(config: Config) -> Result<Hub, Error> {
+    if !config.listen.ip().is_loopback() && !config.allow_remote {
+        return Err(Error::Remote(config.listen));
+    }
+    let address = config.listen;
+    let listener = TcpListener::bind(address).await.map_err(|source| Error::Listen { address, source })?;
+    let address = listener.local_addr().map_err(|source| Error::Listen { address, source })?;
+    let runtime = tokio::runtime::Handle::current();
+    let (ending, ending_seen) = watch::channel(Ending::No);
+    let (stopping, stopping_seen) = watch::channel(false);
+    // A long journal takes a while to replay, and the disk may be slow.
+    let opening = tokio::task::spawn_blocking(move || open(&config, runtime, ending_seen, stopping_seen));
+    let opened = opening.await.map_err(|_| Error::Defect)??;
+    let (ended_sender, ended) = oneshot::channel();
+    let Opened { keeper, shared, token_file, journal_path } = opened;
+    let keeper = std::thread::Builder::new().name("hub-keeper".to_owned()).spawn(move || {
+        let result = keeper.run().map_err(|source| Error::Journal { path: journal_path, source });
+        // Whoever waits for the end may have gone away.
+        let _ = ended_sender.send(result);
+    });
+    let keeper = keeper.map_err(|source| Error::Folder { path: token_file.clone(), source })?;
+    tokio::spawn(serve(listener, router(&shared), Arc::clone(&shared.metrics), stopping.subscribe()));
+    tracing::info!(%address, "the hub listens");
+    Ok(Hub { address, token_file, ending, stopping, keeper: Some(keeper), ended })
+}
+
+struct Opened {
+    keeper: Keeper,
+    shared: Arc<Shared>,
+    token_file: PathBuf,
+    journal_path: PathBuf,
+}
+
+fn open(
+    config: &Config,
+    runtime: tokio::runtime::Handle,
+    ending: watch::Receiver<Ending>,
+    stopping: watch::Receiver<bool>,
+) -> Result<Opened, Error> {
+    let dir = &config.dir;
+    let folder = |path: &Path| {
+        let path = path.to_owned();
+        move |source| Error::Folder { path, source }
+    };
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(folder(dir))?;
+    let lock = FolderLock::take(dir)?;
+    let token_file = dir.join("api.token");
+    let tokens = Tokens::open(&token_file)?;
+    let blobs_dir = dir.join("blobs");
+    let blobs = Store::open(&blobs_dir, config.blobs_bytes_max.0).map_err(folder(&blobs_dir))?;
+    let journal_path = dir.join("hub.db");
+    let wrong = |source| Error::Journal { path: journal_path.clone(), source };
+    let (journal, recovered) = Journal::open(&journal_path, &config.params).map_err(wrong)?;
+    let archive = Archive::open(&journal_path).map_err(wrong)?;
+    let metrics = Arc::new(Metrics::new());
+    let logs_dir = dir.join("logs");
+    let (log_writer, log_reader) = logs::open(&logs_dir, Arc::clone(&metrics)).map_err(folder(&logs_dir))?;
+    let status = Arc::new(Status::default());
+    let (handle, inbox) = channel(Arc::clone(&status));
+    let live = Live::new();
+    let keeper = Keeper::new(Parts {
+        journal,
+        recovered,
+        inbox,
+        credit: config.credit,
+        live: live.clone(),
+        logs: log_writer,
+        metrics: Arc::clone(&metrics),
+        status,
+        ending,
+        runtime,
+        lock,
+    });
+    let shared = Shared {
+        keeper: handle,
+        tokens,
+        blobs,
+        archive,
+        logs: log_reader,
+        live,
+        metrics,
+        heartbeat_ms: config.params.heartbeat_ms,
+        lease_ms: config.params.lease_ms,
+        stopping,
+    };
+    Ok(Opened { keeper, shared: Arc::new(shared), token_file, journal_path })
+}
+
+impl Hub {
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The file with the operator's token.
+    pub fn token_file(&self) -> &Path {
+        &self.token_file
+    }
+
+    /// Stops it cleanly: what has arrived is finished, a snapshot makes the next start quick.
+    pub async fn stop(mut self) {
+        self.end(Ending::Clean);
+        if let Some(keeper) = self.keeper.take() {
+            // The thread waits for nothing but the disk now.
+            let _ = tokio::task::spawn_blocking(move || keeper.join()).await;
+        }
+    }
+
+    /// Returns when the hub has stopped by itself, with the reason.
+    pub async fn stopped(&mut self) -> Result<(), Error> {
+        let result = (&mut self.ended).await.unwrap_or(Err(Error::Defect));
+        self.end(Ending::Abrupt);
+        result
+    }
+
+    fn end(&self, ending: Ending) {
+        // Neither matters if nobody is left to hear it.
+        self.ending.send_replace(ending);
+        self.stopping.send_replace(true);
+    }
+}
+
+impl Drop for Hub {
+    fn drop(&mut self) {
+        self.end(Ending::Abrupt);
+        if let Some(keeper) = self.keeper.take() {
+            // The folder's lock is free once the thread has ended, so a new hub can start right after this.
+            let _ = keeper.join();
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Ended jobs: what the API shows of them after the core has forgotten them.
+use super::{ARCHIVE_JOBS_MAX, Error};
+use gleaner_wire::api::{JobSummary, JobView};
+use gleaner_wire::{JobId, Output};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Elements whose outputs share a row.
+pub(crate) const OUTPUTS_PER_ROW: u32 = 4096;
+
+/// An ended job, ready to be stored.
+pub(crate) struct ArchivedJob {
+    /// Which.
+    pub(crate) job: JobId,
+    /// The listing's entry, as JSON.
+    pub(crate) summary: String,
+    /// The whole view, as JSON.
+    pub(crate) view: String,
+    /// Its outputs.
+    pub(crate) outputs: Vec<OutputRow>,
+}
+
+/// Outputs of up to [`OUTPUTS_PER_ROW`] elements of a group.
+pub(crate) struct OutputRow {
+    /// The group.
+    pub(crate) group: u16,
+    /// The first element the row stands for.
+    pub(crate) first: u32,
+    /// The outputs with their index, encoded.
+    pub(crate) outputs: Vec<u8>,
+}
+
+/// Stores an ended job; storing it again changes nothing.
+pub(super) fn store(db: &Connection, job: &ArchivedJob) -> Result<(), Error> {
+    db.prepare_cached("INSERT OR REPLACE INTO archive (job, summary, view) VALUES (?1, ?2, ?3)")?.execute(params![
+        job.job.0,
+        job.summary,
+        job.view
+    ])?;
+    for row in &job.outputs {
+        db.prepare_cached(
+            "INSERT OR REPLACE INTO archive_output (job, task_group, first, outputs) VALUES (?1, ?2, ?3, ?4)",
+        )?
+        .execute(params![job.job.0, row.group, row.first, row.outputs])?;
+    }
+    let forgotten = job.job.0.saturating_sub(ARCHIVE_JOBS_MAX);
+    db.prepare_cached("DELETE FROM archive WHERE job <= ?1")?.execute([forgotten])?;
+    db.prepare_cached("DELETE FROM archive_output WHERE job <= ?1")?.execute([forgotten])?;
+    Ok(())
+}
+
+/// The archive, open for reading beside the journal's writer.
+#[derive(Clone)]
+pub(crate) struct Archive {
+    db: Arc<Mutex<Connection>>,
+}
+
+impl Archive {
+    /// Opens the archive of an existing journal.
+    pub(crate) fn open(path: &Path) -> Result<Self, Error> {
+        let db = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+        db.busy_timeout(std::time::Duration::from_secs(5))?;
+        Ok(Self { db: Arc::new(Mutex::new(db)) })
+    }
+
+    /// The newest ended jobs, newest first.
+    pub(crate) async fn newest(&self, count: u32) -> Result<Vec<JobSummary>, Error> {
+        self.read(move |db| {
+            let mut statement = db.prepare_cached("SELECT summary FROM archive ORDER BY job DESC LIMIT ?1")?;
+            let texts = statement.query_map([count], |row| row.get::<_, String>(0))?;
+            Ok(texts.filter_map(|text| serde_json::from_str(&text.ok()?).ok()).collect())
+        })
+        .await
+    }
+
+    /// An ended job.
+    pub(crate) async fn view(&self, job: JobId) -> Result<Option<JobView>, Error> {
+        self.read(move |db| {
+            let mut statement = db.prepare_cached("SELECT view FROM archive WHERE job = ?1")?;
+            let text = statement.query_row([job.0], |row| row.get::<_, String>(0)).optional()?;
+            Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
+        })
+        .await
+    }
+
+    /// Outputs of the elements `first..first + count` of a group of an ended job.
+    pub(crate) async fn outputs(
+        &self,
+        job: JobId,
+        group: u16,
+        first: u32,
+        count: u32,
+    ) -> Result<Vec<(u32, Output)>, Error> {
+        let end = first.saturating_add(count);
+        self.read(move |db| {
+            let mut statement = db.prepare_cached(
+                "SELECT outputs FROM archive_output WHERE job = ?1 AND task_group = ?2 AND first > ?3 AND first < ?4 \
+                 ORDER BY first",
+            )?;
+            let before = i64::from(first) - i64::from(OUTPUTS_PER_ROW);
+            let rows = statement.query_map(params![job.0, group, before, end], |row| row.get::<_, Vec<u8>>(0))?;
+            let mut outputs = Vec::new();
+            for row in rows {
+                let row: Vec<(u32, Output)> = postcard::from_bytes(&row?).map_err(|_| Error::Encoding)?;
+                outputs.extend(row.into_iter().filter(|(index, _)| (first..end).contains(index)));
+            }
+            Ok(outputs)
+        })
+        .await
+    }
+
+    async fn read<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let db = Arc::clone(&self.db);
+        let read = move || work(&db.lock().unwrap_or_else(PoisonError::into_inner));
+        tokio::task::spawn_blocking(read).await.map_err(|_| Error::Encoding)?
+    }
+}

@@ -1,0 +1,134 @@
+//! From what has arrived to one batch of events.
+use super::command::{Command, Join, Report, Submission};
+use super::turn::Keeper;
+use crate::journal::{ArchivedJob, Batch, OUTPUTS_PER_ROW, OutputRow};
+use gleaner_core::ledger::Account;
+use gleaner_core::{Core, Event};
+use gleaner_wire::{Amount, JobId, Millis, WorkerId};
+use tokio::sync::oneshot;
+
+/// Ended jobs that are stored in one turn.
+const ARCHIVED_PER_TURN_MAX: usize = 32;
+
+/// What is to be told once a batch is applied.
+#[derive(Default)]
+pub(super) struct Answers {
+    /// Batches of results that are on disk.
+    pub(super) acknowledge: Vec<(WorkerId, u64)>,
+    /// Requests whose event is applied.
+    pub(super) applied: Vec<oneshot::Sender<()>>,
+}
+
+impl Keeper {
+    /// Turns commands into events. What needs no journal is done at once.
+    pub(super) fn take_in(&mut self, commands: Vec<Command>, now: Millis) -> (Batch, Answers) {
+        let mut batch = Batch { at: now, events: Vec::new(), requesters: Vec::new(), archived: Vec::new() };
+        let mut answers = Answers::default();
+        for (worker, session) in std::mem::take(&mut self.gone) {
+            if self.outboxes.is_current(worker, session) {
+                self.take_report(worker, session, Report::Left, &mut batch, &mut answers);
+            }
+        }
+        for command in commands {
+            match command {
+                Command::Join(join) => self.take_join(*join, &mut batch),
+                Command::Worker { worker, session, report } => {
+                    // A connection that was replaced has nothing more to say; its results come again on the new one.
+                    if self.outboxes.is_current(worker, session) {
+                        self.take_report(worker, session, report, &mut batch, &mut answers);
+                    }
+                }
+                Command::Submit(submission) => self.take_submission(*submission, &mut batch),
+                Command::Happened { event, applied } => {
+                    batch.events.push(event);
+                    answers.applied.push(applied);
+                }
+            }
+        }
+        self.take_archived(&mut batch);
+        if self.timer.due(self.core.next_deadline(), now) {
+            batch.events.push(Event::TimePassed);
+        }
+        (batch, answers)
+    }
+
+    fn take_join(&mut self, join: Join, batch: &mut Batch) {
+        let Join { key, session, offer, paused, held, outgoing, welcome } = join;
+        self.joins.insert(session, (outgoing, welcome, held.clone()));
+        batch.events.push(Event::WorkerJoined { key, session, offer, paused, held });
+    }
+
+    fn take_report(
+        &mut self,
+        worker: WorkerId,
+        session: gleaner_core::Session,
+        report: Report,
+        batch: &mut Batch,
+        answers: &mut Answers,
+    ) {
+        match report {
+            Report::Left => {
+                self.outboxes.remove(worker);
+                batch.events.push(Event::WorkerLeft { worker, session });
+            }
+            Report::Paused => batch.events.push(Event::WorkerPaused { worker }),
+            Report::Resumed => batch.events.push(Event::WorkerResumed { worker }),
+            Report::Held(held) => batch.events.push(Event::LeasesRenewed { worker, held }),
+            Report::Finished { batch: number, results } => {
+                if !results.is_empty() {
+                    batch.events.push(Event::AttemptsFinished { worker, results });
+                }
+                answers.acknowledge.push((worker, number));
+            }
+            Report::Log { attempt, text } => {
+                let label = self.core.attempt_label(attempt);
+                if let Some(label) = label.filter(|label| label.worker == worker) {
+                    self.logs.write(label.job, batch.at, &label.task, &label.worker_name, &text);
+                }
+            }
+        }
+    }
+
+    fn take_submission(&mut self, submission: Submission, batch: &mut Batch) {
+        let Submission { submission, requester, graph, answer } = submission;
+        if self.requesters.insert(requester.clone()) {
+            batch.requesters.push(requester.clone());
+            if self.credit > Amount::ZERO {
+                let account = Account::Requester(requester.clone());
+                batch.events.push(Event::Deposited { account, amount: self.credit });
+            }
+        }
+        let ticket = self.inbox.ticket();
+        self.submissions.insert(ticket, answer);
+        batch.events.push(Event::JobSubmitted { ticket, submission, requester, graph });
+    }
+
+    /// Stores ended jobs in the same commit in which the core is told to forget them.
+    fn take_archived(&mut self, batch: &mut Batch) {
+        for _ in 0..ARCHIVED_PER_TURN_MAX {
+            let Some(job) = self.to_archive.pop_front() else { return };
+            if let Some(archived) = archived(&self.core, job) {
+                batch.archived.push(archived);
+                batch.events.push(Event::JobArchived { job });
+            }
+        }
+    }
+}
+
+fn archived(core: &Core, job: JobId) -> Option<ArchivedJob> {
+    let view = core.job_view(job)?;
+    let mut outputs = Vec::new();
+    for (group, of) in (0..).zip(&view.groups) {
+        let count = u32::try_from(of.tasks).unwrap_or(u32::MAX);
+        for first in (0..count).step_by(OUTPUTS_PER_ROW as usize) {
+            let done = core.outputs(job, group, first, OUTPUTS_PER_ROW);
+            if !done.is_empty() {
+                let encoded = postcard::to_allocvec(&done).expect("outputs hold nothing that postcard cannot encode");
+                outputs.push(OutputRow { group, first, outputs: encoded });
+            }
+        }
+    }
+    let summary = serde_json::to_string(&view.summary).expect("a view is plain data");
+    let view = serde_json::to_string(&view).expect("a view is plain data");
+    Some(ArchivedJob { job, summary, view, outputs })
+}

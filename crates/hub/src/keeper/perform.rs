@@ -1,0 +1,76 @@
+//! What the core asks for, done.
+use super::turn::Keeper;
+use gleaner_core::Effect;
+use gleaner_wire::api::{Live, Submitted};
+use gleaner_wire::{JobId, WorkerId};
+
+impl Keeper {
+    /// Performs the effects of a batch, in order. Messages to workers are collected and leave at the end of the turn.
+    pub(super) fn perform(&mut self) {
+        let mut effects = std::mem::take(&mut self.effects);
+        for effect in effects.drain(..) {
+            match effect {
+                Effect::WelcomeWorker { worker, session } => self.welcome(worker, session),
+                Effect::StartAttempt { worker, attempt } => {
+                    if let Some(start) = self.core.start_message(attempt) {
+                        self.outboxes.start(worker, start);
+                    }
+                }
+                Effect::CancelAttempt { worker, attempt } => self.outboxes.cancel(worker, attempt),
+                Effect::DisconnectWorker { worker, reason } => self.outboxes.close(worker, reason),
+                Effect::AcceptJob { ticket, job, tasks, reserved } => {
+                    if let Some(answer) = self.submissions.remove(&ticket) {
+                        // A requester that has gone away finds its job by its idempotency key.
+                        let _ = answer.send(Ok(Submitted { job, tasks, reserved }));
+                    }
+                }
+                Effect::RefuseJob { ticket, reason } => {
+                    if let Some(answer) = self.submissions.remove(&ticket) {
+                        let _ = answer.send(Err(reason));
+                    }
+                }
+                Effect::AnnounceJob { job } => self.announcer.job(job),
+                Effect::AnnounceWorker { worker } => self.announce_worker(worker),
+                Effect::AnnounceFailure { job } => self.announce_failure(job),
+                Effect::ArchiveJob { job } => {
+                    self.outboxes.forget(job);
+                    self.logs.close(job);
+                    self.to_archive.push_back(job);
+                }
+            }
+        }
+        self.effects = effects;
+    }
+
+    fn welcome(&mut self, worker: WorkerId, session: gleaner_core::Session) {
+        let Some((outgoing, welcome, held)) = self.joins.remove(&session) else { return };
+        self.outboxes.install(worker, session, outgoing);
+        for attempt in held {
+            if let Some(label) = self.core.attempt_label(attempt) {
+                self.outboxes.knows(worker, label.job);
+            }
+        }
+        // A connection that ended before its welcome does not know its number, so it cannot say that it left.
+        if welcome.send(worker).is_err() {
+            self.gone.push((worker, session));
+        }
+    }
+
+    fn announce_worker(&self, worker: WorkerId) {
+        if !self.announcer.is_heard() {
+            return;
+        }
+        if let Some(view) = self.core.worker_view(worker) {
+            self.announcer.tell(&Live::Worker { id: view.id, name: view.offer.name, state: view.state });
+        }
+    }
+
+    fn announce_failure(&self, job: JobId) {
+        if !self.announcer.is_heard() {
+            return;
+        }
+        if let Some(failure) = self.core.last_failure(job) {
+            self.announcer.tell(&Live::Failure { job, failure });
+        }
+    }
+}

@@ -1,0 +1,323 @@
+//! One worker's connection: the handshake, then messages both ways, everything bounded.
+//!
+//! What a worker says is checked here and handed to the keeper; what the keeper has for it is sent from here.
+use crate::http::Shared;
+use crate::keeper::{Backlog, BacklogReceiver, Command, Join, Outgoing, Report};
+use crate::token;
+use axum::extract::State;
+use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
+use axum::response::Response;
+use ed25519_dalek::{Signature, VerifyingKey};
+use futures_util::stream::SplitSink;
+use futures_util::{SinkExt, Stream, StreamExt};
+use gleaner_core::Session;
+use gleaner_wire::{
+    ATTEMPTS_HELD_MAX, Cause, DETAIL_BYTES_MAX, Finished, LOG_BYTES_MAX, MESSAGE_BYTES_MAX, Offer, Outcome, PROTOCOL,
+    ToHub, ToWorker, WorkerId, WorkerKey, challenge_bytes, decode, encode,
+};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+use tokio::sync::oneshot;
+use tokio::time::timeout;
+
+/// How long a worker may take to prove its key, and the hub to let it in.
+const HANDSHAKE_MS_MAX: u64 = 10_000;
+/// How long a message may take to leave.
+const SEND_MS_MAX: u64 = 20_000;
+/// Read buffer of an idle connection; ten thousand of them are kept.
+const READ_BUFFER_BYTES: usize = 4096;
+/// Bytes that are collected before they are written.
+const WRITE_BUFFER_BYTES: usize = 16 * 1024;
+/// Messages of a worker that are read in a second, and at once after a pause.
+const MESSAGES_PER_SECOND_MAX: u32 = 2000;
+/// The most results in one message.
+const RESULTS_PER_MESSAGE_MAX: usize = 2 * ATTEMPTS_HELD_MAX;
+/// Queued messages that are handed to the socket together.
+const SENT_TOGETHER_MAX: usize = 32;
+
+type Sink = SplitSink<WebSocket, Message>;
+
+/// Why a connection ends.
+enum End {
+    /// The connection broke, or is let go; the worker may come back at once.
+    Gone,
+    /// The worker did what no worker may, or has been replaced; it is told why.
+    Refused(String),
+}
+
+impl End {
+    fn refused(reason: impl ToString) -> Self {
+        Self::Refused(reason.to_string())
+    }
+}
+
+/// A worker that has proved its key.
+struct Proved {
+    key: WorkerKey,
+    offer: Offer,
+    paused: bool,
+    held: Vec<gleaner_wire::AttemptId>,
+}
+
+/// `GET /worker/v1`.
+pub(crate) async fn connect(State(shared): State<Arc<Shared>>, upgrade: WebSocketUpgrade) -> Response {
+    upgrade
+        .read_buffer_size(READ_BUFFER_BYTES)
+        .write_buffer_size(WRITE_BUFFER_BYTES)
+        .max_write_buffer_size(4 * MESSAGE_BYTES_MAX)
+        .max_message_size(MESSAGE_BYTES_MAX)
+        .max_frame_size(MESSAGE_BYTES_MAX)
+        .on_upgrade(move |socket| serve(shared, socket))
+}
+
+async fn serve(shared: Arc<Shared>, socket: WebSocket) {
+    let (mut sink, mut stream) = socket.split();
+    let end = converse(&shared, &mut sink, &mut stream).await.err();
+    // Best effort from here on: the worker may be gone or not listen.
+    let farewell = async {
+        if let Some(End::Refused(reason)) = end {
+            shared.metrics.refused.fetch_add(1, Ordering::Relaxed);
+            tracing::debug!(reason, "a worker's connection is closed");
+            send(&mut sink, &ToWorker::Refused { reason }).await?;
+        }
+        sink.send(Message::Close(None)).await.map_err(|_| End::Gone)
+    };
+    let _ = timeout(Duration::from_millis(SEND_MS_MAX), farewell).await;
+}
+
+/// The whole life of a connection.
+async fn converse(
+    shared: &Arc<Shared>,
+    sink: &mut Sink,
+    stream: &mut (impl Stream<Item = Result<Message, axum::Error>> + Unpin),
+) -> Result<(), End> {
+    let limit = Duration::from_millis(HANDSHAKE_MS_MAX);
+    let proved = timeout(limit, handshake(sink, stream)).await;
+    let proved = proved.unwrap_or(Err(End::Gone))?;
+    let session = shared.keeper.session();
+    let (backlog, queue) = Backlog::new();
+    let worker = join(shared, proved, session, backlog).await?;
+    let result = converse_as(shared, worker, session, sink, stream, queue).await;
+    // A keeper that has stopped knows that every connection ends.
+    let _ = shared.keeper.send(Command::Worker { worker, session, report: Report::Left }).await;
+    result
+}
+
+async fn handshake(
+    sink: &mut Sink,
+    stream: &mut (impl Stream<Item = Result<Message, axum::Error>> + Unpin),
+) -> Result<Proved, End> {
+    let nonce = token::random_bytes().map_err(|_| End::Gone)?;
+    send(sink, &ToWorker::Challenge { protocol: PROTOCOL, nonce }).await?;
+    let message = loop {
+        if let Some(message) = next_message(stream).await? {
+            break message;
+        }
+    };
+    let ToHub::Hello { protocol, key, signature, offer, paused, held } = message else {
+        return Err(End::refused("the first message must be a hello"));
+    };
+    if protocol != PROTOCOL {
+        let newer = if protocol < PROTOCOL { "worker" } else { "hub" };
+        return Err(End::Refused(format!(
+            "the hub speaks protocol {PROTOCOL} and the worker {protocol}: update the {newer}"
+        )));
+    }
+    let proof = Signature::from_slice(&signature);
+    let owner = VerifyingKey::from_bytes(&key.0);
+    let proves = proof.and_then(|proof| owner?.verify_strict(&challenge_bytes(&nonce, &key), &proof));
+    proves.map_err(|_| End::refused("the signature of the challenge does not match the key"))?;
+    offer.check().map_err(End::refused)?;
+    check_held(&held)?;
+    Ok(Proved { key, offer, paused, held })
+}
+
+async fn join(shared: &Arc<Shared>, proved: Proved, session: Session, outgoing: Backlog) -> Result<WorkerId, End> {
+    let Proved { key, offer, paused, held } = proved;
+    let (welcome, welcomed) = oneshot::channel();
+    let join = Join { key, session, offer, paused, held, outgoing, welcome };
+    shared.keeper.send(Command::Join(Box::new(join))).await.map_err(|_| End::Gone)?;
+    welcomed.await.map_err(|_| End::Gone)
+}
+
+/// Both directions at once, so that neither waits for the other.
+async fn converse_as(
+    shared: &Arc<Shared>,
+    worker: WorkerId,
+    session: Session,
+    sink: &mut Sink,
+    stream: &mut (impl Stream<Item = Result<Message, axum::Error>> + Unpin),
+    queue: BacklogReceiver,
+) -> Result<(), End> {
+    let token = shared.tokens.issue(worker).map_err(|_| End::Gone)?;
+    let heartbeat_ms = shared.heartbeat_ms;
+    send(sink, &ToWorker::Welcome { worker, heartbeat_ms, token: token.text().to_owned() }).await?;
+    tokio::select! {
+        end = listen(shared, worker, session, stream) => end,
+        end = speak(sink, queue) => end,
+    }
+}
+
+/// Sends what the keeper queues.
+async fn speak(sink: &mut Sink, mut queue: BacklogReceiver) -> Result<(), End> {
+    let mut together = Vec::new();
+    loop {
+        if queue.receiver.recv_many(&mut together, SENT_TOGETHER_MAX).await == 0 {
+            // The hub stops, or this connection was too slow for its work.
+            return Err(End::Gone);
+        }
+        for outgoing in together.drain(..) {
+            match outgoing {
+                Outgoing::Message(bytes) => {
+                    queue.sent(bytes.len());
+                    in_time(sink.feed(Message::Binary(bytes))).await?;
+                }
+                Outgoing::Close(reason) => return Err(End::Refused(reason)),
+            }
+        }
+        in_time(sink.flush()).await?;
+        if together.capacity() > 1 {
+            // An idle connection keeps no room for a burst.
+            together = Vec::new();
+        }
+    }
+}
+
+/// Takes in what the worker says.
+async fn listen(
+    shared: &Arc<Shared>,
+    worker: WorkerId,
+    session: Session,
+    stream: &mut (impl Stream<Item = Result<Message, axum::Error>> + Unpin),
+) -> Result<(), End> {
+    let idle = Duration::from_millis(shared.lease_ms.0);
+    let mut pace = Pace::new();
+    loop {
+        pace.wait().await;
+        let message = timeout(idle, next_message(stream)).await;
+        let message = message.unwrap_or(Err(End::Gone))?;
+        let Some(message) = message else { continue };
+        let report = match message {
+            ToHub::Hello { .. } => return Err(End::refused("a second hello on one connection")),
+            ToHub::Heartbeat { held } => {
+                check_held(&held)?;
+                if held.is_empty() {
+                    continue;
+                }
+                Report::Held(held)
+            }
+            ToHub::Finished { batch, results } => {
+                Report::Finished { batch, results: check_results(shared, results).await? }
+            }
+            ToHub::Log { attempt, text } => {
+                if text.len() > LOG_BYTES_MAX {
+                    return Err(End::refused(format!("a piece of a log may have at most {LOG_BYTES_MAX} bytes")));
+                }
+                Report::Log { attempt, text }
+            }
+            ToHub::Paused => Report::Paused,
+            ToHub::Resumed => Report::Resumed,
+            ToHub::Leaving => return Ok(()),
+        };
+        shared.keeper.send(Command::Worker { worker, session, report }).await.map_err(|_| End::Gone)?;
+    }
+}
+
+fn check_held(held: &[gleaner_wire::AttemptId]) -> Result<(), End> {
+    if held.len() > ATTEMPTS_HELD_MAX {
+        return Err(End::refused(format!("a worker may hold at most {ATTEMPTS_HELD_MAX} attempts")));
+    }
+    Ok(())
+}
+
+/// Cuts long texts, and turns results whose output never arrived into failures before the core hears of them.
+async fn check_results(shared: &Arc<Shared>, mut results: Vec<Finished>) -> Result<Vec<Finished>, End> {
+    if results.len() > RESULTS_PER_MESSAGE_MAX {
+        return Err(End::refused(format!("a message may have at most {RESULTS_PER_MESSAGE_MAX} results")));
+    }
+    let mut refers = false;
+    for result in &mut results {
+        match &mut result.outcome {
+            Outcome::Done(output) => refers |= output.blob().is_some(),
+            Outcome::Failed { detail, .. } => cut(detail),
+            Outcome::Cancelled => {}
+        }
+    }
+    if !refers {
+        return Ok(results);
+    }
+    let blobs = Arc::clone(&shared.blobs);
+    let checked = tokio::task::spawn_blocking(move || {
+        for result in &mut results {
+            if matches!(&result.outcome, Outcome::Done(output) if !blobs.holds_output(output)) {
+                let detail = "the output was not delivered".to_owned();
+                result.outcome = Outcome::Failed { cause: Cause::DeviceFault, detail };
+            }
+        }
+        results
+    });
+    checked.await.map_err(|_| End::Gone)
+}
+
+fn cut(text: &mut String) {
+    if text.len() > DETAIL_BYTES_MAX {
+        text.truncate(text.floor_char_boundary(DETAIL_BYTES_MAX));
+    }
+}
+
+/// The next message; `None` for a frame that carries none.
+async fn next_message(
+    stream: &mut (impl Stream<Item = Result<Message, axum::Error>> + Unpin),
+) -> Result<Option<ToHub>, End> {
+    match stream.next().await {
+        Some(Ok(Message::Binary(bytes))) => decode(&bytes).map(Some).map_err(End::refused),
+        Some(Ok(Message::Text(_))) => Err(End::refused("messages are binary; this was text")),
+        Some(Ok(Message::Ping(_) | Message::Pong(_))) => Ok(None),
+        Some(Ok(Message::Close(_))) | None => Err(End::Gone),
+        Some(Err(error)) => Err(broken(&error)),
+    }
+}
+
+/// A connection that broke is gone; one that broke the rules is told which.
+fn broken(error: &axum::Error) -> End {
+    let text = error.to_string();
+    if text.contains("too long") || text.contains("too big") {
+        return End::refused(format!("a message may have at most {MESSAGE_BYTES_MAX} bytes"));
+    }
+    End::Gone
+}
+
+async fn send(sink: &mut Sink, message: &ToWorker) -> Result<(), End> {
+    in_time(sink.send(Message::Binary(encode(message).into()))).await
+}
+
+async fn in_time(sending: impl Future<Output = Result<(), axum::Error>>) -> Result<(), End> {
+    match timeout(Duration::from_millis(SEND_MS_MAX), sending).await {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(_)) | Err(_) => Err(End::Gone),
+    }
+}
+
+/// Reads no faster than the limit: a worker that sends more has to wait.
+struct Pace {
+    allowed: u32,
+    since: Instant,
+}
+
+impl Pace {
+    fn new() -> Self {
+        Self { allowed: MESSAGES_PER_SECOND_MAX, since: Instant::now() }
+    }
+
+    async fn wait(&mut self) {
+        if self.allowed == 0 {
+            let spent = self.since.elapsed();
+            if let Some(rest) = Duration::from_secs(1).checked_sub(spent) {
+                tokio::time::sleep(rest).await;
+            }
+            *self = Self::new();
+        }
+        self.allowed -= 1;
+    }
+}
