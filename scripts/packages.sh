@@ -38,8 +38,8 @@ need_rust() {
         fail "Rust $found is older than $wanted: run \`rustup update stable\`"
 }
 
-# A Vulkan driver, unless one is there: a GPU's own, or Mesa's which computes on the processor.
+# A Vulkan driver: NVIDIA's comes with its kernel driver; Mesa has those for AMD and Intel, and one that computes on the
+# processor where there is no GPU at all.
 need_vulkan() {
-    compgen -G '/usr/share/vulkan/icd.d/*.json' >/dev/null || compgen -G '/etc/vulkan/icd.d/*.json' >/dev/null && return
-    need_packages mesa-vulkan-drivers
+    if [ -e /dev/nvidia0 ]; then need_packages libvulkan1; else need_packages mesa-vulkan-drivers; fi
 }

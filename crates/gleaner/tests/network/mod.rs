@@ -1,0 +1,225 @@
+//! A real network for tests: the built binary as hub and workers, each a process that ends with the test.
+#![allow(clippy::allow_attributes, dead_code, reason = "each test binary uses some of it")]
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+
+use gleaner_client::{Client, Heard, Token};
+use gleaner_wire::api::{JobView, Live, WorkerView};
+use gleaner_wire::{JobId, State};
+use tokio::runtime::Runtime;
+
+/// A test that waits longer than this for something has failed.
+pub const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A hub, workers, and a folder for everything.
+pub struct Network {
+    folder: tempfile::TempDir,
+    runtime: Runtime,
+    hub: Option<Process>,
+    pub workers: Vec<Process>,
+    machines: u32,
+    listen: String,
+}
+
+/// A process that is killed when dropped.
+pub struct Process(Child);
+
+impl Process {
+    /// Kills it as a power cut would.
+    pub fn kill(mut self) {
+        self.end();
+    }
+
+    fn end(&mut self) {
+        self.0.kill().expect("it can be killed");
+        self.0.wait().expect("it can be waited for");
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// What a command printed and how it ended.
+#[derive(Debug)]
+pub struct Ended {
+    pub code: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl From<Output> for Ended {
+    fn from(output: Output) -> Self {
+        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("it prints text");
+        Self {
+            code: output.status.code().expect("it ended by itself"),
+            stdout: text(&output.stdout),
+            stderr: text(&output.stderr),
+        }
+    }
+}
+
+impl Ended {
+    /// Fails the test if the command failed.
+    pub fn succeeded(self) -> Self {
+        assert_eq!(self.code, 0, "{self:?}");
+        self
+    }
+}
+
+/// The program under test, without the environment's own settings.
+pub fn gleaner() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gleaner"));
+    command.env_remove("GLEANER_HUB").env_remove("GLEANER_DIR").env_remove("GLEANER_LOG").env("NO_COLOR", "1");
+    command.stdin(Stdio::null());
+    command
+}
+
+impl Network {
+    /// A hub and so many workers that share the processor; all of them have joined.
+    pub fn start(workers: usize) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let runtime = Runtime::new().expect("a runtime");
+        let listen = "127.0.0.1:0".to_owned();
+        let mut network = Self { folder, runtime, hub: None, workers: Vec::new(), machines: 0, listen };
+        network.start_hub();
+        for _ in 0..workers {
+            network.start_worker();
+        }
+        network.wait_for_workers(workers);
+        network
+    }
+
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    fn state(&self) -> PathBuf {
+        self.folder().join("state")
+    }
+
+    /// Starts the hub, on the same port as before if it ran before.
+    pub fn start_hub(&mut self) {
+        let log = std::fs::File::options().create(true).append(true).open(self.folder().join("hub.log"));
+        let mut child = gleaner()
+            .arg("--dir")
+            .arg(self.state())
+            .args(["hub", "--listen", &self.listen])
+            .stdout(Stdio::piped())
+            .stderr(log.expect("a log"))
+            .spawn()
+            .expect("the hub starts");
+        let mut line = String::new();
+        let output = child.stdout.take().expect("the output is piped");
+        BufReader::new(output).read_line(&mut line).expect("the hub says its address");
+        let log = || std::fs::read_to_string(self.folder().join("hub.log")).unwrap_or_default();
+        let address = line.trim().strip_prefix("http://").unwrap_or_else(|| panic!("the hub ended: {}", log()));
+        self.listen = address.to_owned();
+        self.hub = Some(Process(child));
+    }
+
+    pub fn kill_hub(&mut self) {
+        self.hub.take().expect("the hub runs").kill();
+    }
+
+    /// Starts a worker on a machine that the hub has not seen before.
+    pub fn start_worker(&mut self) {
+        self.machines += 1;
+        let number = self.machines.to_string();
+        let log = std::fs::File::create(self.folder().join(format!("worker-{number}.log"))).expect("a log");
+        let child = gleaner()
+            .arg("--dir")
+            .arg(self.state())
+            .args(["share", "--hub", &self.url(), "--number", &number, "--name", &format!("worker-{number}")])
+            .args(["--no-gpu", "--cpu-slots", "4"])
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .expect("the worker starts");
+        self.workers.push(Process(child));
+    }
+
+    pub fn url(&self) -> String {
+        format!("http://{}", self.listen)
+    }
+
+    pub fn client(&self) -> Client {
+        let token = Token::read(&self.state().join("hub/api.token")).expect("the hub made its token");
+        Client::new(&self.url(), token, "local").expect("an address")
+    }
+
+    /// Waits until so many workers are there.
+    pub fn wait_for_workers(&self, count: usize) -> Vec<WorkerView> {
+        self.wait(async |client| {
+            let mut workers = client.workers().await.expect("the hub answers");
+            workers.retain(|worker| worker.state != State::Offline);
+            (workers.len() >= count).then_some(workers)
+        })
+    }
+
+    /// Waits until the job satisfies a condition.
+    pub fn wait_for_job(&self, job: JobId, condition: impl Fn(&JobView) -> bool) -> JobView {
+        self.wait(async |client| {
+            let view = client.job(job).await.expect("the hub answers");
+            condition(&view).then_some(view)
+        })
+    }
+
+    /// Waits for something that `look` finds; it looks again whenever the hub says that something happened.
+    fn wait<T>(&self, look: impl AsyncFn(&Client) -> Option<T>) -> T {
+        let client = self.client();
+        let waiting = async {
+            let mut events = client.events();
+            loop {
+                match events.next().await.expect("the hub is there") {
+                    Heard::Connected | Heard::Live(Live::Job(_) | Live::Worker { .. }) => {}
+                    Heard::Live(Live::Failure { .. } | Live::Missed { .. }) => {}
+                }
+                if let Some(found) = look(&client).await {
+                    return found;
+                }
+            }
+        };
+        let waiting = tokio::time::timeout(PATIENCE, waiting);
+        self.runtime.block_on(async { waiting.await }).expect("it happens before patience ends")
+    }
+
+    /// Runs something that asks the hub.
+    pub fn ask<T>(&self, question: impl AsyncFnOnce(Client) -> T) -> T {
+        self.runtime.block_on(question(self.client()))
+    }
+
+    /// A command to this network, to be run in its folder.
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = gleaner();
+        command.current_dir(self.folder()).arg("--dir").arg(self.state()).args(args);
+        command
+    }
+
+    /// Runs a command to its end.
+    pub fn run(&self, args: &[&str]) -> Ended {
+        self.command(args).output().expect("it runs").into()
+    }
+
+    /// Writes a file beside the job files.
+    pub fn write(&self, name: &str, content: impl AsRef<[u8]>) {
+        std::fs::write(self.folder().join(name), content).expect("it can be written");
+    }
+
+    pub fn read(&self, name: &str) -> Vec<u8> {
+        let path = self.folder().join(name);
+        std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+
+    /// Submits a job file and returns the job.
+    pub fn submit(&self, name: &str, content: &str) -> JobId {
+        self.write(name, content);
+        let ended = self.run(&["run", "--detach", name]).succeeded();
+        JobId(ended.stdout.trim().parse().expect("a job's number"))
+    }
+}
