@@ -98,6 +98,7 @@ impl Core {
         worker.standing = Standing::OnProbation;
         self.postpone_test(id);
         self.trigger(id, Trigger::FailedOften, effects);
+        self.reset_alarm(id);
         self.relieve_all();
     }
 

@@ -1,0 +1,10 @@
+//! The core's decisions, seen from outside: events go in, effects and views come out.
+mod budget;
+mod explain;
+mod failures;
+mod graph;
+mod leases;
+mod network;
+mod placement;
+mod share;
+mod stragglers;

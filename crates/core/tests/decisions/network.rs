@@ -1,0 +1,207 @@
+//! A hub with workers that do exactly what a test tells them.
+use gleaner_core::ledger::Account;
+use gleaner_core::plan::plan;
+use gleaner_core::{Core, Effect, Event, Params, Session, Ticket};
+use gleaner_wire::api::JobState;
+use gleaner_wire::job_file::{Budget, JobFile, KernelFile, NeedsFile, Prefer, Source, TaskFile};
+use gleaner_wire::{
+    Amount, AttemptId, BlobRef, ByteSize, Cause, DeviceKind, DeviceOffer, Finished, JobId, Micros, Millis, Offer,
+    Outcome, Output, Runtime, RuntimeOffer, StartAttempt, WorkerId, WorkerKey,
+};
+
+pub struct Network {
+    pub core: Core,
+    pub now: Millis,
+    effects: Vec<Effect>,
+    sessions: u64,
+    submissions: u128,
+}
+
+/// A CPU worker's offer.
+pub fn offer(name: &str, score: u32, price: u64) -> Offer {
+    let runtimes = vec![RuntimeOffer { runtime: Runtime::Wasm, score, loops_max: None }];
+    let device = DeviceOffer {
+        kind: DeviceKind::Cpu,
+        name: "cpu".into(),
+        memory: ByteSize::mib(4096),
+        slots: 1,
+        price_per_second: Amount(price),
+        runtimes,
+    };
+    Offer { name: name.into(), region: "eu".into(), devices: vec![device] }
+}
+
+pub fn task(name: &str) -> TaskFile {
+    TaskFile {
+        name: name.into(),
+        runtime: Runtime::Wasm,
+        program: Source::Blob(BlobRef::of(name.as_bytes())),
+        each: None,
+        tiles: None,
+        inputs: vec![],
+        needs: NeedsFile::default(),
+        time_max: Some("60s".into()),
+        output_max: None,
+        memo: false,
+        args: vec!["{index}".into()],
+        kernel: KernelFile::default(),
+    }
+}
+
+pub fn array(name: &str, count: u32) -> TaskFile {
+    TaskFile { each: Some(format!("1..{count}")), ..task(name) }
+}
+
+pub fn job(tasks: Vec<TaskFile>) -> JobFile {
+    let budget = Budget { price_max: Some(Amount::gln(10)), time_max: Some("1h".into()) };
+    JobFile { name: "job".into(), prefer: Prefer::Balanced, budget, needs: NeedsFile::default(), tasks }
+}
+
+pub fn output(number: u64) -> Output {
+    Output::inline(&number.to_le_bytes()).expect("short")
+}
+
+impl Network {
+    pub fn new() -> Self {
+        let mut network = Self {
+            core: Core::new(Params::default()),
+            now: Millis(1_000_000),
+            effects: vec![],
+            sessions: 0,
+            submissions: 0,
+        };
+        for requester in ["ada", "bob"] {
+            let account = Account::Requester(requester.into());
+            network.apply(Event::Deposited { account, amount: Amount::gln(1000) });
+        }
+        network
+    }
+
+    /// Applies an event; every invariant must hold afterwards.
+    pub fn apply(&mut self, event: Event) {
+        self.core.apply(self.now, event, &mut self.effects);
+        self.core.check().expect("every invariant holds");
+    }
+
+    /// Lets time pass, ringing every alarm on the way.
+    pub fn wait(&mut self, millis: u64) {
+        let until = self.now.after(Millis(millis));
+        while let Some(at) = self.core.next_deadline().filter(|at| *at <= until) {
+            self.now = self.now.max(at);
+            self.apply(Event::TimePassed);
+        }
+        self.now = until;
+        self.apply(Event::TimePassed);
+    }
+
+    pub fn join(&mut self, offer: Offer) -> WorkerId {
+        self.join_holding(offer, vec![])
+    }
+
+    pub fn join_holding(&mut self, offer: Offer, held: Vec<AttemptId>) -> WorkerId {
+        let mut key = [0; 32];
+        key[..offer.name.len()].copy_from_slice(offer.name.as_bytes());
+        self.sessions += 1;
+        let session = Session(self.sessions);
+        self.apply(Event::WorkerJoined { key: WorkerKey(key), session, offer, paused: false, held });
+        self.core.worker_by_key(&WorkerKey(key)).expect("it joined")
+    }
+
+    /// Ends the worker's most recent connection.
+    pub fn leave(&mut self, worker: WorkerId) {
+        for session in 1..=self.sessions {
+            self.apply(Event::WorkerLeft { worker, session: Session(session) });
+        }
+    }
+
+    pub fn submit(&mut self, requester: &str, file: &JobFile) -> JobId {
+        self.try_submit(requester, file).expect("the job is taken")
+    }
+
+    pub fn try_submit(&mut self, requester: &str, file: &JobFile) -> Result<JobId, String> {
+        self.submissions += 1;
+        let graph = plan(file).expect("the job makes sense");
+        let before = self.effects.len();
+        let (ticket, submission, requester) = (Ticket(7), self.submissions, requester.into());
+        self.apply(Event::JobSubmitted { ticket, submission, requester, graph });
+        let answer = self.effects[before..].iter().find_map(|effect| match effect {
+            Effect::AcceptJob { job, .. } => Some(Ok(*job)),
+            Effect::RefuseJob { reason, .. } => Some(Err(reason.clone())),
+            _ => None,
+        });
+        answer.expect("a submission is answered")
+    }
+
+    /// The attempts that were sent to workers since the last look, with what their workers were told.
+    pub fn started(&mut self) -> Vec<(WorkerId, StartAttempt)> {
+        let starts = self.effects.iter().filter_map(|effect| match effect {
+            Effect::StartAttempt { worker, attempt } => Some((*worker, self.core.start_message(*attempt)?)),
+            _ => None,
+        });
+        let starts = starts.collect();
+        self.effects.retain(|effect| !matches!(effect, Effect::StartAttempt { .. }));
+        starts
+    }
+
+    /// The one attempt that was started since the last look.
+    pub fn started_one(&mut self) -> (WorkerId, StartAttempt) {
+        let mut starts = self.started();
+        assert_eq!(starts.len(), 1, "one attempt was started: {starts:?}");
+        starts.remove(0)
+    }
+
+    pub fn cancelled(&self) -> Vec<AttemptId> {
+        let cancelled = self.effects.iter().filter_map(|effect| match effect {
+            Effect::CancelAttempt { attempt, .. } => Some(*attempt),
+            _ => None,
+        });
+        cancelled.collect()
+    }
+
+    pub fn disconnected(&self) -> Vec<WorkerId> {
+        let disconnected = self.effects.iter().filter_map(|effect| match effect {
+            Effect::DisconnectWorker { worker, .. } => Some(*worker),
+            _ => None,
+        });
+        disconnected.collect()
+    }
+
+    /// The worker delivers, after this long on its device.
+    pub fn deliver(&mut self, worker: WorkerId, start: &StartAttempt, ran_millis: u64) {
+        self.now = self.now.after(Millis(ran_millis));
+        let outcome = Outcome::Done(output(u64::from(start.index)));
+        self.finish(worker, start.attempt, ran_millis, outcome);
+    }
+
+    pub fn fail(&mut self, worker: WorkerId, start: &StartAttempt, cause: Cause) {
+        self.now = self.now.after(Millis(10));
+        self.finish(worker, start.attempt, 10, Outcome::Failed { cause, detail: "exit code 3".into() });
+    }
+
+    pub fn finish(&mut self, worker: WorkerId, attempt: AttemptId, ran_millis: u64, outcome: Outcome) {
+        let results = vec![Finished { attempt, ran: Micros(ran_millis * 1000), outcome }];
+        self.apply(Event::AttemptsFinished { worker, results });
+    }
+
+    /// Workers deliver whatever they are given until nothing more is started.
+    pub fn run_all(&mut self, ran_millis: u64) {
+        for _ in 0..100_000 {
+            let starts = self.started();
+            if starts.is_empty() {
+                return;
+            }
+            for (worker, start) in starts {
+                self.deliver(worker, &start, ran_millis);
+            }
+        }
+        panic!("work never ends");
+    }
+
+    pub fn state(&self, job: JobId) -> JobState {
+        self.core.job_summary(job).expect("the job is there").state
+    }
+
+    pub fn earned(&self, worker: WorkerId) -> Amount {
+        self.core.balance(&Account::Worker(worker))
+    }
+}

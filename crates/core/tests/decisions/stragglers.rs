@@ -1,0 +1,37 @@
+use crate::network::{Network, array, job, offer};
+use gleaner_core::Event;
+use gleaner_wire::Amount;
+use gleaner_wire::api::JobState;
+
+#[test]
+fn a_stuck_task_gets_a_second_attempt_and_only_the_first_good_result_is_paid() {
+    let mut network = Network::new();
+    let stuck = network.join(offer("stuck", 1000, 1_000_000));
+    let other = network.join(offer("other", 1000, 1_000_000));
+    let id = network.submit("ada", &job(vec![array("a", 12)]));
+    let mut frozen = None;
+    for _ in 0..30 {
+        for (worker, start) in network.started() {
+            if worker == stuck && frozen.is_none() && start.index > 4 {
+                frozen = Some(start);
+            } else {
+                network.deliver(worker, &start, 1000);
+            }
+        }
+    }
+    let frozen = frozen.expect("one is stuck");
+    for _ in 0..12 {
+        network.wait(1000);
+        network.apply(Event::LeasesRenewed { worker: stuck, held: vec![frozen.attempt] });
+    }
+    let (worker, second) = network.started_one();
+    assert_eq!((worker, second.index), (other, frozen.index));
+    assert_eq!(network.core.totals().second_attempts, 1);
+    let before = network.earned(stuck);
+    network.deliver(other, &second, 1000);
+    assert_eq!(network.state(id), JobState::Done);
+    assert!(network.cancelled().contains(&frozen.attempt));
+    network.deliver(stuck, &frozen, 1);
+    assert_eq!(network.earned(stuck), before);
+    assert_eq!(network.core.job_summary(id).expect("it is there").spent, Amount(12_000_000));
+}
