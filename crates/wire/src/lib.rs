@@ -25,9 +25,7 @@ pub use cause::Cause;
 pub use element::{Each, EachError, Extent, Rect};
 pub use hash::{BlobRef, Hash, HashError};
 pub use id::{AttemptId, JobId, TaskId, WorkerId, WorkerKey};
-pub use message::{
-    DecodeError, Finished, Outcome, StartAttempt, ToHub, ToWorker, challenge_bytes, decode, encode,
-};
+pub use message::{DecodeError, Finished, Outcome, StartAttempt, ToHub, ToWorker, challenge_bytes, decode, encode};
 pub use offer::{DeviceKind, DeviceNeed, DeviceOffer, Needs, Offer, OfferError, Runtime, RuntimeOffer};
 pub use output::{INLINE_BYTES_MAX, Output};
 pub use quantity::{ByteSize, Micros, Millis, QuantityError};

@@ -1,0 +1,191 @@
+//! What travels is pinned: a changed encoding must be a decision (and a new `PROTOCOL`), never an accident. What comes
+//! from outside may be anything, and is decoded or refused, never a panic.
+use gleaner_wire::job_file::{JobFile, line_of};
+use gleaner_wire::{
+    Amount, AttemptId, BlobRef, ByteSize, Cause, DecodeError, DeviceKind, DeviceOffer, Extent, Finished, InputSpec,
+    JobId, Limits, MESSAGE_BYTES_MAX, Micros, Millis, Offer, Outcome, Output, Runtime, RuntimeOffer, StartAttempt,
+    TaskSpec, ToHub, ToWorker, Work, WorkerId, WorkerKey, decode, encode,
+};
+use proptest::prelude::*;
+
+fn to_worker() -> Vec<(ToWorker, &'static str)> {
+    let spec = TaskSpec {
+        name: "t".into(),
+        work: Work::Wasm { module: BlobRef::of(b"m"), args: vec!["{index}".into()] },
+        extent: Extent::Array("1..3".parse().expect("a range")),
+        inputs: vec![InputSpec::Gather { name: "in".into(), group: 0 }],
+        limits: Limits { time_ms: Millis(60_000), memory: 1 << 28, output: 1 << 26 },
+    };
+    let start = StartAttempt {
+        attempt: AttemptId(1 << 32 | 7),
+        job: JobId(3),
+        group: 1,
+        index: 300,
+        device: 0,
+        time_ms: Millis(1000),
+        outputs: vec![Output::inline(b"42").expect("short")],
+    };
+    vec![
+        (ToWorker::Challenge { protocol: 1, nonce: [1; 32] }, CHALLENGE),
+        (ToWorker::Welcome { worker: WorkerId(9), heartbeat_ms: Millis(10_000), token: "t".into() }, "0109904e0174"),
+        (ToWorker::Refused { reason: "no".into() }, "02026e6f"),
+        (ToWorker::Spec { job: JobId(3), group: 1, spec }, SPEC),
+        (ToWorker::Start(vec![start]), "040187808080100301ac0200e8070100023432"),
+        (ToWorker::Cancel(vec![AttemptId(5)]), "050105"),
+        (ToWorker::Acknowledge { batch: 300 }, "06ac02"),
+        (ToWorker::Forget(JobId(3)), "0703"),
+    ]
+}
+
+fn to_hub() -> Vec<(ToHub, &'static str)> {
+    let runtimes = vec![RuntimeOffer { runtime: Runtime::Wgsl, score: 1000, loops_max: Some(65_535) }];
+    let device = DeviceOffer {
+        kind: DeviceKind::Software,
+        name: "llvmpipe".into(),
+        memory: ByteSize::mib(1),
+        slots: 1,
+        price_per_second: Amount(100),
+        runtimes,
+    };
+    let offer = Offer { name: "w".into(), region: "eu".into(), devices: vec![device] };
+    let (key, signature) = (WorkerKey([2; 32]), vec![3; 64]);
+    let done =
+        Finished { attempt: AttemptId(5), ran: Micros(1500), outcome: Outcome::Done(Output::Blob(BlobRef::of(b"o"))) };
+    let failed = Outcome::Failed { cause: Cause::TimeLimit, detail: "late".into() };
+    let failed = Finished { attempt: AttemptId(6), ran: Micros(1), outcome: failed };
+    let cancelled = Finished { attempt: AttemptId(7), ran: Micros(0), outcome: Outcome::Cancelled };
+    vec![
+        (ToHub::Hello { protocol: 1, key, signature, offer, paused: false, held: vec![AttemptId(5)] }, HELLO),
+        (ToHub::Heartbeat { held: vec![AttemptId(5)] }, "010105"),
+        (ToHub::Finished { batch: 2, results: vec![done, failed, cancelled] }, FINISHED),
+        (ToHub::Log { attempt: AttemptId(5), text: "hi".into() }, "0305026869"),
+        (ToHub::Paused, "04"),
+        (ToHub::Resumed, "05"),
+        (ToHub::Leaving, "06"),
+    ]
+}
+
+const CHALLENGE: &str = "00010101010101010101010101010101010101010101010101010101010101010101";
+const SPEC: &str = concat!(
+    "03030101740083d9dab06011479163c7c4d5fa735f911bac86729f56aaa115b7eed2eb66e0220101077b696e6465787d0101",
+    "0103010202696e00e0d403808080800180808020",
+);
+const HELLO: &str = concat!(
+    "0001020202020202020202020202020202020202020202020202020202020202020240030303030303030303030303030303",
+    "0303030303030303030303030303030303030303030303030303030303030303030303030303030303030303030303030301",
+    "770265750101086c6c766d7069706580804001640101e80701ffff03000105",
+);
+const FINISHED: &str = concat!(
+    "02020305dc0b000194aa73e5d53ded06f0dcc593d9fe8a33664d3695be88d9fba0b872938059f2130106010104046c617465",
+    "070002",
+);
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[test]
+fn messages_to_workers_are_encoded_as_pinned() {
+    for (message, pinned) in to_worker() {
+        assert_eq!(hex(&encode(&message)), pinned, "{message:?}");
+        assert_eq!(decode(&encode(&message)), Ok(message));
+    }
+}
+
+#[test]
+fn messages_to_hubs_are_encoded_as_pinned() {
+    for (message, pinned) in to_hub() {
+        assert_eq!(hex(&encode(&message)), pinned, "{message:?}");
+        assert_eq!(decode(&encode(&message)), Ok(message));
+    }
+}
+
+#[test]
+fn too_large_messages_and_trailing_bytes_are_refused() {
+    let large = vec![0; MESSAGE_BYTES_MAX + 1];
+    assert_eq!(decode::<ToHub>(&large), Err(DecodeError::TooLarge(MESSAGE_BYTES_MAX + 1)));
+    let mut leaving = encode(&ToHub::Leaving);
+    leaving.push(0);
+    assert_eq!(decode::<ToHub>(&leaving), Err(DecodeError::Trailing(1)));
+}
+
+const JOB: &str = r#"
+name = "sum"
+prefer = "fast"
+[budget]
+price_max = "2 GLN"
+time_max = "10m"
+[needs]
+memory = "1GiB"
+[[task]]
+name = "fork"
+runtime = "wgsl"
+program = "fork.wgsl"
+tiles = { width = 64, height = 64, tile_width = 8, tile_height = 8 }
+kernel = { passes = 3, values = [1, 2], loops_max = 4096 }
+[[task]]
+name = "join"
+runtime = "wasm"
+program = "join.wasm"
+args = ["{index}"]
+[[task.input]]
+name = "parts"
+from = "fork"
+"#;
+
+/// Changes a text at random places: what people and attackers send looks almost right.
+fn altered(text: &'static str) -> impl Strategy<Value = String> {
+    let edit = (any::<prop::sample::Index>(), "[ -~\n]{0,12}", 0..8_usize);
+    prop::collection::vec(edit, 1..6).prop_map(move |edits| {
+        let mut chars: Vec<char> = text.chars().collect();
+        for (at, insert, remove) in edits {
+            let at = at.index(chars.len() + 1);
+            let end = (at + remove).min(chars.len());
+            chars.splice(at..end, insert.chars());
+        }
+        chars.into_iter().collect()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4096))]
+
+    #[test]
+    fn any_bytes_are_decoded_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..512)) {
+        if let Ok(message) = decode::<ToHub>(&bytes) {
+            prop_assert_eq!(decode::<ToHub>(&encode(&message)), Ok(message));
+        }
+        if let Ok(message) = decode::<ToWorker>(&bytes) {
+            prop_assert_eq!(decode::<ToWorker>(&encode(&message)), Ok(message));
+        }
+    }
+
+    #[test]
+    fn altered_messages_are_decoded_or_refused(at in any::<prop::sample::Index>(), byte in any::<u8>(), which in 0..7_usize) {
+        let mut bytes = encode(&to_hub()[which].0);
+        let at = at.index(bytes.len());
+        bytes[at] = byte;
+        let _ = decode::<ToHub>(&bytes);
+    }
+
+    #[test]
+    fn any_text_is_a_job_file_or_refused_with_a_line_in_it(text in altered(JOB)) {
+        match JobFile::from_toml(&text) {
+            Ok(job) => {
+                let plan_path = format!("task[{}].input[0].from", job.tasks.len());
+                prop_assert!(line_of(&text, &plan_path).is_some());
+            }
+            Err(error) => {
+                let lines = text.lines().count().max(1) + 1;
+                if let gleaner_wire::job_file::JobFileError::Toml { line, reason } = &error {
+                    prop_assert!((1..=lines).contains(line) && !reason.is_empty(), "{}", error);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn any_text_as_json_is_a_job_file_or_refused(text in "\\PC{0,200}") {
+        let _ = JobFile::from_json(text.as_bytes());
+    }
+}
