@@ -51,19 +51,21 @@ fn hash(x: u32) -> u32 { // PCG, Jarzynski and Olano 2020
 }
 
 fn hash2(x: i32, y: i32) -> u32 {
-    return hash(u32(x) * 0x9e3779b1u + hash(u32(y)));
+    return hash(u32(x) * 0x9e3779b1u ^ u32(y) * 0x85ebca77u);
 }
 
 fn unit(bits: u32) -> f32 {
     return f32(bits >> 8u) * 5.9604645e-8;
 }
 
-struct Chance { pixel: u32, sample: u32, dimension: u32 }
-
 // The first ten dimensions of a path walk a Kronecker sequence, turned by a random amount for each pixel: its points
 // are spread more evenly than chance, so fewer are needed. The later ones are plain chance.
-const KRONECKER_ = array(4020386218u, 3763359354u, 3522764445u, 3297550982u, 3086735617u,
-                        2889397865u, 2704676091u, 2531763744u, 2369905837u, 2218395650u);
+var<private> KRONECKER: array<u32, 10> = array(
+    4020386218u, 3763359354u, 3522764445u, 3297550982u, 3086735617u,
+    2889397865u, 2704676091u, 2531763744u, 2369905837u, 2218395650u,
+);
+
+struct Chance { pixel: u32, sample: u32, dimension: u32 }
 
 fn next(chance: ptr<function, Chance>) -> f32 {
     let d = (*chance).dimension;
@@ -75,10 +77,10 @@ fn next(chance: ptr<function, Chance>) -> f32 {
     return unit(hash(turn + (*chance).sample));
 }
 
-fn noise(at: vec2<f32>) -> f32 { // smooth, 0 to 1, over a square grid
-    let cell = floor(at);
+fn noise(p: vec2<f32>) -> f32 { // smooth, 0 to 1, over a square grid
+    let cell = floor(p);
     let i = vec2<i32>(cell);
-    let u = (at - cell) * (at - cell) * (3.0 - 2.0 * (at - cell));
+    let u = (p - cell) * (p - cell) * (3.0 - 2.0 * (p - cell));
     let low = mix(unit(hash2(i.x, i.y)), unit(hash2(i.x + 1, i.y)), u.x);
     let high = mix(unit(hash2(i.x, i.y + 1)), unit(hash2(i.x + 1, i.y + 1)), u.x);
     return mix(low, high, u.y);
@@ -86,6 +88,7 @@ fn noise(at: vec2<f32>) -> f32 { // smooth, 0 to 1, over a square grid
 
 // ---- the scene ----
 
+// What is dull comes first, then metals, then glass.
 const SKY = 0u;
 const GROUND = 1u;
 const STALK = 2u;
@@ -95,27 +98,41 @@ const GOLD = 5u;
 const COPPER = 6u;
 const GLASS = 7u;
 
-const BALLS_ = array( // center and radius
-    vec4(0.62, 0.44, 3.9, 0.44), vec4(-0.52, 0.27, 4.3, 0.27), vec4(1.42, 0.2, 4.5, 0.2), vec4(-0.02, 0.13, 3.35, 0.13),
+struct Sphere { center: vec3<f32>, radius: f32, thing: u32 }
+struct Bale { center: vec3<f32>, radius: f32, half: f32, axis: vec2<f32> } // axis: where it points, in x and z
+struct Wheat { x: f32, z: f32, tall: f32, lean: f32, bow: f32 }
+
+// Tables are private variables, not constants: indexing a constant copies all of it on some devices.
+var<private> BALLS: array<Sphere, 4> = array(
+    Sphere(vec3(0.62, 0.44, 3.9), 0.44, GLASS),
+    Sphere(vec3(-0.52, 0.27, 4.3), 0.27, GOLD),
+    Sphere(vec3(1.42, 0.2, 4.5), 0.2, COPPER),
+    Sphere(vec3(-0.02, 0.13, 3.35), 0.13, GLASS),
 );
-const BALL_THINGS_ = array(GLASS, GOLD, COPPER, GLASS);
-const GRAINS_ = array( // center and radius
+var<private> GRAINS: array<vec4<f32>, 12> = array( // center and radius
     vec4(-0.62, 0.045, 2.9, 0.045), vec4(-0.40, 0.04, 2.72, 0.04), vec4(-0.30, 0.05, 3.18, 0.05),
     vec4(0.20, 0.04, 2.8, 0.04), vec4(0.34, 0.05, 3.02, 0.05), vec4(0.10, 0.035, 2.58, 0.035),
     vec4(-0.12, 0.04, 3.85, 0.04), vec4(0.05, 0.05, 4.25, 0.05), vec4(-0.18, 0.04, 4.75, 0.04),
     vec4(0.13, 0.045, 5.3, 0.045), vec4(-0.95, 0.05, 3.5, 0.05), vec4(1.15, 0.045, 3.3, 0.045),
 );
-struct Bale { center: vec3<f32>, radius: f32, along: vec2<f32>, half: f32 } // `along`: where its axis points
-const BALES_ = array(
-    Bale(vec3(-5.5, 0.80, 13.6), 0.80, vec2(0.574, -0.819), 0.65),
-    Bale(vec3(4.3, 0.72, 11.5), 0.72, vec2(0.342, 0.94), 0.6),
-    Bale(vec3(0.4, 0.68, 19.0), 0.68, vec2(0.5, 0.866), 0.6),
-    Bale(vec3(-7.5, 0.68, 20.0), 0.68, vec2(0.98, 0.199), 0.6),
-    Bale(vec3(9.5, 0.68, 24.0), 0.68, vec2(0.342, 0.94), 0.6),
-    Bale(vec3(-3.0, 0.68, 38.0), 0.68, vec2(0.866, -0.5), 0.6),
-    Bale(vec3(12.0, 0.68, 46.0), 0.68, vec2(0.707, 0.707), 0.6),
-    Bale(vec3(-17.0, 0.68, 44.0), 0.68, vec2(0.6, 0.8), 0.6),
+var<private> BALES: array<Bale, 8> = array(
+    Bale(vec3(-5.5, 0.80, 13.6), 0.80, 0.65, vec2(0.574, -0.819)),
+    Bale(vec3(3.75, 0.72, 12.6), 0.72, 0.6, vec2(0.342, 0.94)),
+    Bale(vec3(0.4, 0.68, 19.0), 0.68, 0.6, vec2(0.5, 0.866)),
+    Bale(vec3(-7.5, 0.68, 20.0), 0.68, 0.6, vec2(0.98, 0.199)),
+    Bale(vec3(9.5, 0.68, 24.0), 0.68, 0.6, vec2(0.342, 0.94)),
+    Bale(vec3(-3.0, 0.68, 38.0), 0.68, 0.6, vec2(0.866, -0.5)),
+    Bale(vec3(12.0, 0.68, 46.0), 0.68, 0.6, vec2(0.707, 0.707)),
+    Bale(vec3(-17.0, 0.68, 44.0), 0.68, 0.6, vec2(0.6, 0.8)),
 );
+const BALES_NEAR = 11.0; // where bales are
+const BALES_FAR = 48.0;
+const BALES_HIGH = 1.61;
+var<private> WHEAT: array<Wheat, 3> = array(
+    Wheat(1.47, 2.85, 1.33, 0.26, -0.15), Wheat(1.66, 3.1, 1.24, 0.20, -0.55), Wheat(1.36, 3.0, 1.07, 0.14, 0.15),
+);
+const WHEAT_CENTER = vec3(1.35, 0.7, 2.95); // of a ball around all of it
+const WHEAT_RADIUS = 0.82;
 
 const SUN = vec3(-0.3960, 0.1478, 0.9063);
 const SUN_LIGHT = vec3(8.5, 4.3, 1.6);
@@ -127,37 +144,39 @@ const ROW = 0.17; // stubble: distance of rows
 const STEP = 0.055; // and of stalks in a row
 const STUBBLE = 0.13; // the tallest stalk
 const STUBBLE_FAR = 17.0; // further away the ground's texture stands for it
+
 const CELLS_MAX = 40;
 const RAYS_MAX = 12;
+const SCATTERED_MAX = 3;
 
 // ---- light from the sky ----
 
 fn haze(d: vec3<f32>) -> vec3<f32> { // the air's own colour, without clouds, hills and sun
-    let h = clamp(d.y, 0.0, 1.0);
+    let h = clamp(d.y + 0.3 * min(d.z, 0.0), 0.0, 1.0);
     let s = clamp(dot(d, SUN), 0.0, 1.0);
-    let low = mix(vec3(0.80, 0.36, 0.22), vec3(0.40, 0.30, 0.42), smoothstep(0.0, 0.20, h));
-    let color = mix(low, vec3(0.07, 0.13, 0.33), smoothstep(0.06, 0.55, h));
+    let low = mix(vec3(0.78, 0.32, 0.20), vec3(0.36, 0.26, 0.42), smoothstep(0.0, 0.18, h));
+    let color = mix(low, vec3(0.05, 0.12, 0.36), smoothstep(0.05, 0.42, h));
     let s4 = s * s * s * s;
     let s16 = s4 * s4 * s4 * s4;
     let s64 = s16 * s16 * s16 * s16;
-    return color * (0.50 + 0.22 * s) + vec3(1.0, 0.40, 0.12) * (0.20 * s4) + vec3(1.0, 0.45, 0.13) * (0.45 * s16)
-        + vec3(1.0, 0.60, 0.25) * (0.75 * s64);
+    return color * (0.64 + 0.10 * s) + vec3(1.0, 0.38, 0.10) * (0.12 * s4) + vec3(1.0, 0.40, 0.08) * (0.40 * s16)
+        + vec3(1.0, 0.52, 0.16) * (0.80 * s64);
 }
 
 fn clouds(d: vec3<f32>, behind: vec3<f32>) -> vec3<f32> {
-    let p = vec2(1.4 * d.x, 2.2) / (d.y + 0.12);
-    let n = 0.5 * noise(p) + 0.25 * noise(p * vec2(2.1, 2.3) + vec2(7.0, 0.0))
-        + 0.125 * noise(p * vec2(4.3, 4.9) + vec2(0.0, 3.0)) + 0.0625 * noise(p * vec2(9.1, 10.3));
-    let cover = smoothstep(0.46, 0.72, n) * smoothstep(0.03, 0.14, d.y) * 0.85;
+    let p = vec2(1.4 * d.x, 2.2) / (d.y + 0.12) + vec2(104.0, 56.0);
+    let n = 0.5 * noise(p) + 0.25 * noise(p * vec2(2.1, 2.3)) + 0.125 * noise(p * vec2(4.3, 4.9))
+        + 0.0625 * noise(p * vec2(9.1, 10.3));
+    let cover = smoothstep(0.44, 0.74, n) * smoothstep(0.03, 0.14, d.y) * 0.85;
     let s = clamp(dot(d, SUN), 0.0, 1.0);
     let s4 = s * s * s * s;
-    return mix(behind, vec3(0.50, 0.30, 0.32) + vec3(1.5, 0.75, 0.32) * (s4 * s4 + 0.12), cover);
+    return mix(behind, vec3(0.42, 0.22, 0.26) + vec3(1.6, 0.66, 0.24) * (s4 * s4 + 0.10), cover);
 }
 
 fn hills(d: vec3<f32>, behind: vec3<f32>) -> vec3<f32> {
     let a = d.x / d.z;
-    let far = 0.030 + 0.034 * noise(vec2(3.1 * a + 5.0, 0.5)) + 0.010 * noise(vec2(11.0 * a, 3.5));
-    let near = 0.004 + 0.026 * noise(vec2(4.3 * a + 1.7, 9.5)) + 0.007 * noise(vec2(60.0 * a, 1.5));
+    let far = 0.030 + 0.034 * noise(vec2(3.1 * a + 5.0, 22.5)) + 0.010 * noise(vec2(11.0 * a, 3.5));
+    let near = 0.004 + 0.026 * noise(vec2(4.3 * a + 1.7, 31.5)) + 0.007 * noise(vec2(60.0 * a, 1.5));
     let air = haze(vec3(d.x, 0.0, d.z));
     if d.y < near {
         return air * 0.38 + vec3(0.01, 0.012, 0.01);
@@ -181,12 +200,13 @@ fn sky(d: vec3<f32>) -> vec3<f32> { // what an eye sees there
 
 // ---- intersections: each improves the hit if it is nearer ----
 
+struct Ray { o: vec3<f32>, d: vec3<f32> }
 struct Hit { t: f32, normal: vec3<f32>, thing: u32, mark: u32 }
 
-fn meet_sphere(o: vec3<f32>, d: vec3<f32>, ball: vec4<f32>, thing: u32, mark: u32, hit: ptr<function, Hit>) {
-    let to = ball.xyz - o;
-    let b = dot(to, d);
-    let root = b * b - dot(to, to) + ball.w * ball.w;
+fn meet_sphere(ray: Ray, center: vec3<f32>, radius: f32, thing: u32, mark: u32, hit: ptr<function, Hit>) {
+    let to = center - ray.o;
+    let b = dot(to, ray.d);
+    let root = b * b - dot(to, to) + radius * radius;
     if root < 0.0 {
         return;
     }
@@ -194,16 +214,16 @@ fn meet_sphere(o: vec3<f32>, d: vec3<f32>, ball: vec4<f32>, thing: u32, mark: u3
     if t < 1e-3 || t >= (*hit).t {
         return;
     }
-    *hit = Hit(t, (d * t - to) / ball.w, thing, mark);
+    *hit = Hit(t, (ray.d * t - to) / radius, thing, mark);
 }
 
-fn turned(p: vec3<f32>, along: vec2<f32>) -> vec3<f32> { // with the bale's axis as x
-    return vec3(p.x * along.x + p.z * along.y, p.y, p.z * along.x - p.x * along.y);
+fn turned(p: vec3<f32>, axis: vec2<f32>) -> vec3<f32> { // with the axis as x
+    return vec3(p.x * axis.x + p.z * axis.y, p.y, p.z * axis.x - p.x * axis.y);
 }
 
-fn meet_bale(o: vec3<f32>, d: vec3<f32>, bale: Bale, mark: u32, hit: ptr<function, Hit>) {
-    let q = turned(o - bale.center, bale.along);
-    let e = turned(d, bale.along);
+fn meet_bale(ray: Ray, bale: Bale, mark: u32, hit: ptr<function, Hit>) {
+    let q = turned(ray.o - bale.center, bale.axis);
+    let e = turned(ray.d, bale.axis);
     let a = dot(e.yz, e.yz);
     let b = dot(q.yz, e.yz);
     let root = b * b - a * (dot(q.yz, q.yz) - bale.radius * bale.radius);
@@ -222,20 +242,126 @@ fn meet_bale(o: vec3<f32>, d: vec3<f32>, bale: Bale, mark: u32, hit: ptr<functio
     if cap <= side {
         n = vec3(0.0, (q.yz + t * e.yz) / bale.radius);
     }
-    *hit = Hit(t, turned(n, vec2(bale.along.x, -bale.along.y)), BALE, mark);
+    *hit = Hit(t, turned(n, vec2(bale.axis.x, -bale.axis.y)), BALE, mark);
 }
 
-fn meet_stalk(o: vec3<f32>, d: vec3<f32>, start: f32, i: i32, j: i32, hit: ptr<function, Hit>) {
-    let h = hash2(i, j);
-    let z = (f32(j) + 0.3 + 0.4 * unit(h * 0x9e3779b1u)) * STEP;
-    let tall = STUBBLE * (0.45 + 0.55 * unit(h)) * (1.0 - smoothstep(8.0, STUBBLE_FAR, z));
-    let root = vec3((f32(i) + 0.35 + 0.3 * unit(h * 0x85ebca6bu)) * ROW, 0.0, z);
+fn meet_bales(ray: Ray, hit: ptr<function, Hit>) {
+    let per = 1.0 / select(ray.d.yz, vec2(1e-6), abs(ray.d.yz) < vec2(1e-6));
+    let a = (vec2(0.0, BALES_NEAR) - ray.o.yz) * per;
+    let b = (vec2(BALES_HIGH, BALES_FAR) - ray.o.yz) * per;
+    let start = min(a, b);
+    let end = max(a, b);
+    if min(end.x, end.y) < max(max(start.x, start.y), 0.0) {
+        return;
+    }
+    for (var i = 0u; i < 8u; i++) {
+        meet_bale(ray, BALES[i], i, hit);
+    }
+}
+
+fn meet_capsule(ray: Ray, a: vec3<f32>, b: vec3<f32>, radius: f32, mark: u32, hit: ptr<function, Hit>) {
+    let ba = b - a;
+    let oa = ray.o - a;
+    let baba = dot(ba, ba);
+    let bad = dot(ba, ray.d);
+    let baoa = dot(ba, oa);
+    let k = baba - bad * bad;
+    let l = baba * dot(ray.d, oa) - baoa * bad;
+    let square = l * l - k * (baba * (dot(oa, oa) - radius * radius) - baoa * baoa);
+    if square < 0.0 {
+        return;
+    }
+    var t = (-l - sqrt(square)) / k;
+    let y = baoa + t * bad;
+    if y <= 0.0 || y >= baba { // past an end: a ball is there
+        let oc = select(ray.o - b, oa, y <= 0.0);
+        let m = dot(ray.d, oc);
+        let root = m * m - dot(oc, oc) + radius * radius;
+        if root < 0.0 {
+            return;
+        }
+        t = -m - sqrt(root);
+    }
+    if t < 1e-4 || t >= (*hit).t {
+        return;
+    }
+    *hit = Hit(t, normalize(oa + ray.d * t - ba * clamp(y / baba, 0.0, 1.0)), STALK, mark);
+}
+
+fn meet_stem(ray: Ray, wheat: Wheat, neck: vec3<f32>, mark: u32, hit: ptr<function, Hit>) {
+    let root = vec3(wheat.x, 0.0, wheat.z);
+    let knee = vec3(wheat.x + 0.03, wheat.tall, wheat.z);
+    let to = vec2(wheat.x - 0.4 * wheat.lean, wheat.z - 0.025) - ray.o.xz;
+    let miss = to.x * ray.d.z - to.y * ray.d.x;
+    let wide = 0.6 * wheat.lean + 0.05;
+    if miss * miss > wide * wide * dot(ray.d.xz, ray.d.xz) {
+        return;
+    }
+    var last = root;
+    for (var i = 1; i <= 6; i++) { // along a curve from root to neck
+        let t = f32(i) / 6.0;
+        let p = root * ((1.0 - t) * (1.0 - t)) + knee * (2.0 * (1.0 - t) * t) + neck * (t * t);
+        meet_capsule(ray, last, p, 0.0055 - 0.0025 * t, mark, hit);
+        last = p;
+    }
+}
+
+fn meet_ear(ray: Ray, wheat: Wheat, neck: vec3<f32>, mark: u32, hit: ptr<function, Hit>) {
+    let along = normalize(vec3(-1.0, wheat.bow, -0.25));
+    let to = neck + along * 0.15 - ray.o;
+    let ahead = dot(to, ray.d);
+    if dot(to, to) - ahead * ahead > 0.0324 {
+        return;
+    }
+    let side = normalize(cross(along, vec3(0.25, 0.0, -1.0)));
+    let depth = cross(along, side);
+    for (var i = 0u; i < 18u; i++) { // kernels to both sides, each with its awn
+        let t = f32(i / 2u);
+        let out = side * select(-0.8, 0.8, i % 2u == 0u) + depth * select(-0.5, 0.5, (i / 2u) % 2u == 0u);
+        let base = neck + along * (0.021 * t) + vec3(0.0, -0.0009 * t * t, 0.0);
+        let tip = base + along * 0.024 + out * 0.016;
+        meet_capsule(ray, base + out * 0.007, tip, 0.0085, mark + i, hit);
+        meet_capsule(ray, tip, tip + along * 0.11 + out * 0.035, 0.0012, mark, hit);
+    }
+}
+
+// Ears that were left standing. They are too thin for the rounding of a long way, so they are met from close by.
+fn meet_wheat(ray: Ray, hit: ptr<function, Hit>) {
+    let to = WHEAT_CENTER - ray.o;
+    let middle = dot(to, ray.d);
+    if dot(to, to) - middle * middle > WHEAT_RADIUS * WHEAT_RADIUS || middle < -WHEAT_RADIUS {
+        return;
+    }
+    let start = max(middle - WHEAT_RADIUS, 0.0);
+    let close = Ray(ray.o + ray.d * start, ray.d);
+    var near = Hit((*hit).t - start, (*hit).normal, SKY, 0u);
+    for (var i = 0u; i < 3u; i++) {
+        let wheat = WHEAT[i];
+        let neck = vec3(wheat.x - wheat.lean, wheat.tall + 0.02, wheat.z - 0.05);
+        meet_stem(close, wheat, neck, i, &near);
+        meet_ear(close, wheat, neck, i * 20u, &near);
+    }
+    if near.thing == STALK {
+        *hit = Hit(start + near.t, near.normal, STALK, near.mark);
+    }
+}
+
+fn meet_stalk(ray: Ray, low: f32, cell: vec2<i32>, hit: ptr<function, Hit>) {
+    let h = hash2(cell.x, cell.y);
+    let near = clamp((STUBBLE_FAR - f32(cell.y) * STEP) * 0.11, 0.0, 1.0);
+    let tall = STUBBLE * (0.45 + 0.55 * unit(h)) * near;
+    let inside = vec2(0.35, 0.3) + vec2(0.3, 0.4) * vec2(unit(h * 0x85ebca6bu), unit(h * 0x9e3779b1u));
+    let root = (vec2<f32>(cell) + inside) * vec2(ROW, STEP);
+    let p = ray.o - vec3(root.x, 0.0, root.y);
+    let miss = p.x * ray.d.z - p.z * ray.d.x; // how far it passes from the root, seen from above
+    if low > tall || miss * miss > 0.0016 * dot(ray.d.xz, ray.d.xz) {
+        return;
+    }
     let axis = normalize(vec3((unit(h * 0xc2b2ae35u) - 0.5) * 0.5, 1.0, (unit(h * 0x27d4eb2fu) - 0.5) * 0.3));
     let radius = 0.0042 + 0.003 * unit(h * 0x165667b1u);
-    let p = o + d * start - root; // from close by: a stalk is too thin for the rounding of a long way
-    let da = dot(d, axis);
+    let da = dot(ray.d, axis);
     let pa = dot(p, axis);
-    let e = d - axis * da;
+    let e = ray.d - axis * da;
     let q = p - axis * pa;
     let a = dot(e, e);
     let b = dot(q, e);
@@ -245,55 +371,67 @@ fn meet_stalk(o: vec3<f32>, d: vec3<f32>, start: f32, i: i32, j: i32, hit: ptr<f
     }
     let t = (-b - sqrt(square)) / a;
     let high = pa + t * da;
-    if t < 1e-4 || start + t >= (*hit).t || high < 0.0 || high > tall {
+    if t < 1e-4 || t >= (*hit).t || high < 0.0 || high > tall {
         return;
     }
-    *hit = Hit(start + t, normalize(q + e * t), STALK, h);
+    *hit = Hit(t, normalize(q + e * t), STALK, h);
 }
 
-// Walks the cells of the stubble that the ray crosses below the tallest stalk.
-fn meet_stubble(o: vec3<f32>, d: vec3<f32>, start: f32, end: f32, hit: ptr<function, Hit>) {
-    let at = (o.xz + d.xz * start) / vec2(ROW, STEP);
-    let back = d.xz < vec2(0.0);
+// Walks the cells of the stubble, a stalk in each, that the ray crosses below the tallest stalk. Like wheat, stalks
+// are met from close by.
+fn meet_stubble(ray: Ray, start: f32, end: f32, hit: ptr<function, Hit>) {
+    let close = Ray(ray.o + ray.d * start, ray.d);
+    var near = Hit(end - start, (*hit).normal, SKY, 0u);
+    let p = close.o.xz / vec2(ROW, STEP);
+    let back = ray.d.xz < vec2(0.0);
     let turn = select(vec2(1, 1), vec2(-1, -1), back);
-    let every = vec2(ROW, STEP) / max(abs(d.xz), vec2(1e-6));
-    var leave = start + every * select(1.0 - (at - floor(at)), at - floor(at), back);
-    var cell = vec2<i32>(floor(at));
+    let every = vec2(ROW, STEP) / max(abs(ray.d.xz), vec2(1e-6));
+    var leave = every * select(1.0 - (p - floor(p)), p - floor(p), back);
+    var cell = vec2<i32>(floor(p));
+    var enter = 0.0;
     for (var i = 0; i < CELLS_MAX; i++) {
-        meet_stalk(o, d, start, cell.x, cell.y, hit);
         let t = min(leave.x, leave.y);
-        if t > end || (*hit).t <= t {
-            return;
+        meet_stalk(close, close.o.y + ray.d.y * select(enter, t, ray.d.y < 0.0), cell, &near);
+        if near.t <= t {
+            break;
         }
+        enter = t;
         let across = leave.x < leave.y;
         cell += select(vec2(0, turn.y), vec2(turn.x, 0), across);
         leave += select(vec2(0.0, every.y), vec2(every.x, 0.0), across);
     }
+    if near.thing == STALK {
+        *hit = Hit(start + near.t, near.normal, STALK, near.mark);
+    }
 }
 
-fn trace(o: vec3<f32>, d: vec3<f32>) -> Hit {
-    var hit = Hit(1e9, vec3(0.0, 1.0, 0.0), SKY, 0u);
-    for (var i = 0u; i < 4u; i++) {
-        meet_sphere(o, d, BALLS[i], BALL_THINGS[i], i, &hit);
-    }
-    for (var i = 0u; i < 8u; i++) {
-        meet_bale(o, d, BALES[i], i, &hit);
-    }
-    let down = 1.0 / select(d.y, 1e-6, abs(d.y) < 1e-6);
-    let ground = -o.y * down;
-    let top = (STUBBLE - o.y) * down;
-    if ground > 1e-4 && ground < hit.t && ground < HORIZON {
-        hit = Hit(ground, vec3(0.0, 1.0, 0.0), GROUND, 0u);
+fn meet_field(ray: Ray, hit: ptr<function, Hit>) {
+    let up = 1.0 / select(ray.d.y, 1e-6, abs(ray.d.y) < 1e-6);
+    let ground = -ray.o.y * up;
+    let top = (STUBBLE - ray.o.y) * up;
+    if ground > 1e-4 && ground < (*hit).t && ground < HORIZON {
+        *hit = Hit(ground, vec3(0.0, 1.0, 0.0), GROUND, 0u);
     }
     let start = max(min(ground, top), 0.0);
-    let end = min(max(ground, top), hit.t);
-    if start >= end || o.z + d.z * start > STUBBLE_FAR || o.z + d.z * start < -1.0 {
-        return hit;
+    let end = min(max(ground, top), (*hit).t);
+    let z = ray.o.z + ray.d.z * start;
+    if start >= end || z > STUBBLE_FAR || z < -1.0 {
+        return;
     }
     for (var i = 0u; i < 12u; i++) {
-        meet_sphere(o, d, GRAINS[i], GRAIN, i, &hit);
+        meet_sphere(ray, GRAINS[i].xyz, GRAINS[i].w, GRAIN, i, hit);
     }
-    meet_stubble(o, d, start, end, &hit);
+    meet_stubble(ray, start, min(end, (*hit).t), hit);
+}
+
+fn trace(ray: Ray) -> Hit {
+    var hit = Hit(1e9, vec3(0.0, 1.0, 0.0), SKY, 0u);
+    for (var i = 0u; i < 4u; i++) {
+        meet_sphere(ray, BALLS[i].center, BALLS[i].radius, BALLS[i].thing, i, &hit);
+    }
+    meet_bales(ray, &hit);
+    meet_wheat(ray, &hit);
+    meet_field(ray, &hit);
     return hit;
 }
 
@@ -302,42 +440,47 @@ fn trace(o: vec3<f32>, d: vec3<f32>) -> Hit {
 struct Matter { color: vec3<f32>, normal: vec3<f32> } // the share of light it gives back; the normal as light sees it
 
 fn ground(p: vec3<f32>) -> Matter {
-    let bump = vec2(noise(vec2(38.0, 21.0) * p.xz), noise(vec2(27.0, 41.0) * p.xz + vec2(9.0, 0.0))) - 0.5;
-    let normal = normalize(vec3(0.7 * bump.x, 1.0, 0.7 * bump.y));
-    let rows = 0.5 + 0.5 * cos(6.2831853 * (p.x / ROW - 0.5));
-    let chaff = noise(vec2(90.0, 23.0) * p.xz) * 0.6 + noise(vec2(31.0, 97.0) * p.xz + vec2(5.0, 0.0)) * 0.4;
+    let bump = vec2(noise(vec2(38.0, 21.0) * p.xz), noise(vec2(27.0, 41.0) * p.xz)) - 0.5;
+    let rows = 0.5 - 0.5 * cos(6.2831853 * p.x / ROW);
     let patches = noise(vec2(0.45, 0.16) * p.xz) - 0.5;
+    let chaff = 0.6 * noise(vec2(90.0, 23.0) * p.xz) + 0.4 * noise(vec2(31.0, 97.0) * p.xz);
     let soil = vec3(0.20, 0.12, 0.065) * (0.6 + 0.8 * chaff);
-    let straw = STRAW * (0.55 + 0.6 * chaff + 0.1 * noise(3.0 * p.xz));
-    let close = mix(soil, straw, 0.75 * smoothstep(0.42, 0.72, chaff + 0.12 * rows + 0.22 * patches));
+    let cover = 0.75 * smoothstep(0.42, 0.72, chaff + 0.12 * rows + 0.22 * patches);
+    let close = mix(soil, STRAW * (0.6 + 0.6 * chaff), cover);
     let far = STRAW * (0.50 + 0.22 * rows + 0.3 * patches + 0.2 * (noise(vec2(2.0, 0.5) * p.xz) - 0.5));
-    return Matter(mix(close, far, smoothstep(6.0, STUBBLE_FAR, p.z)), normal);
+    return Matter(mix(close, far, smoothstep(6.0, STUBBLE_FAR, p.z)), normalize(vec3(0.7 * bump.x, 1.0, 0.7 * bump.y)));
 }
 
-fn bale(p: vec3<f32>, bale: Bale, normal: vec3<f32>) -> Matter {
-    let l = turned(p - bale.center, bale.along);
+fn straw(p: vec3<f32>, bale: Bale, normal: vec3<f32>) -> Matter {
+    let l = turned(p - bale.center, bale.axis);
     let r = length(l.yz);
     let angle = atan2(l.y, l.z);
     let fuzz = noise(vec2(l.y * 70.0 + l.x * 31.0, l.z * 60.0)) - 0.5;
     var fine = noise(vec2(l.x * 42.0, angle * 9.0));
     var dark = 1.0;
-    if abs(l.x) > bale.half - 0.01 {
+    if abs(l.x) > bale.half - 0.01 { // rolled up
         fine = noise(vec2(r * 38.0 + angle * 0.9549, angle * 3.0));
         dark = 0.85 + 0.15 * sin(r * 46.0 + angle);
     }
-    let bent = normalize(normal + vec3((fine - 0.5) * 0.7, fuzz * 0.8, (fine - 0.5) * -0.5));
-    return Matter(STRAW * ((0.55 + 0.65 * fine) * dark), bent);
+    let bent = normal + vec3((fine - 0.5) * 0.5, fuzz * 0.6, (fine - 0.5) * -0.4);
+    return Matter(STRAW * ((0.65 + 0.6 * fine) * dark), normalize(bent));
 }
 
 fn matter(p: vec3<f32>, hit: Hit) -> Matter {
     switch hit.thing {
         case GROUND: { return ground(p); }
         case STALK: { return Matter(STRAW * (0.7 + 0.5 * unit(hit.mark * 0x9e3779b1u)), hit.normal); }
-        case BALE: { return bale(p, BALES[hit.mark], hit.normal); }
-        case GRAIN, GOLD: { return Matter(vec3(1.0, 0.66, 0.22), hit.normal); }
+        case BALE: { return straw(p, BALES[hit.mark], hit.normal); }
+        case GRAIN: { return Matter(vec3(1.0, 0.62, 0.16), hit.normal); }
+        case GOLD: { return Matter(vec3(1.0, 0.66, 0.22), hit.normal); }
         case COPPER: { return Matter(vec3(0.96, 0.60, 0.45), hit.normal); }
         default: { return Matter(vec3(1.0), hit.normal); }
     }
+}
+
+fn plain_matter(hit: Hit) -> Matter { // without its pattern: enough for light that was scattered before
+    let dull = select(vec3(0.62, 0.43, 0.19), vec3(0.34, 0.22, 0.10), hit.thing == GROUND);
+    return Matter(select(dull, vec3(1.0, 0.66, 0.22), hit.thing >= GRAIN), hit.normal);
 }
 
 // ---- paths ----
@@ -351,106 +494,130 @@ fn around(axis: vec3<f32>, p: vec3<f32>) -> vec3<f32> { // `p` with its z turned
     return s * p.x + t * p.y + axis * p.z;
 }
 
+// A direction within `spread` of the axis.
 fn around_disc(axis: vec3<f32>, spread: f32, chance: ptr<function, Chance>) -> vec3<f32> {
     let r = sqrt(next(chance)) * spread;
     let a = 6.2831853 * next(chance);
     return normalize(around(axis, vec3(r * cos(a), r * sin(a), 1.0)));
 }
 
-fn around_cosine(normal: vec3<f32>, chance: ptr<function, Chance>) -> vec3<f32> {
+fn around_cosine(normal: vec3<f32>, chance: ptr<function, Chance>) -> vec3<f32> { // as a dull surface scatters
     let u = next(chance);
     let a = 6.2831853 * next(chance);
     return around(normal, vec3(sqrt(u) * cos(a), sqrt(u) * sin(a), sqrt(max(1.0 - u, 0.0))));
 }
 
-struct Ray { o: vec3<f32>, d: vec3<f32> }
-
-// Through a ball of glass: in, across and out again, or off its surface.
-fn pass_glass(ray: Ray, hit: Hit, chance: ptr<function, Chance>) -> Ray {
-    let ball = BALLS[hit.mark];
-    let n = hit.normal;
-    let p = ray.o + ray.d * hit.t;
-    let c = -dot(ray.d, n);
-    let m = 1.0 - c;
-    if next(chance) < 0.04 + 0.96 * m * m * m * m * m {
-        return Ray(p, reflect(ray.d, n));
-    }
-    let eta = 1.0 / 1.5;
-    let k = sqrt(1.0 - eta * eta * (1.0 - c * c));
-    let inside = ray.d * eta + n * (eta * c - k);
-    let q = p + inside * (2.0 * k * ball.w);
-    let out = (ball.xyz - q) / ball.w; // against the ray; it leaves at the angle at which it came
-    return Ray(q, normalize(inside * 1.5 + out * (1.5 * k - c)));
+fn outward(d: vec3<f32>, normal: vec3<f32>) -> vec3<f32> {
+    return select(d, reflect(d, normal), dot(d, normal) <= 0.0);
 }
 
-fn metal(ray: Ray, hit: Hit, spread: f32, chance: ptr<function, Chance>) -> Ray {
-    let p = ray.o + ray.d * hit.t + hit.normal * 1e-4;
+struct Path {
+    ray: Ray,
+    later: Ray, // where the path goes on after a ray to the sun
+    light: vec3<f32>, // what was found so far
+    share: vec3<f32>, // the share of what comes that reaches the eye
+    sun: vec3<f32>, // what the ray to the sun brings if nothing is in its way
+    to_sun: bool,
+    scattered: i32,
+}
+
+// Through a ball of glass: in, across and out again, or off its surface.
+fn pass_glass(path: ptr<function, Path>, hit: Hit, chance: ptr<function, Chance>) {
+    let ball = BALLS[hit.mark];
+    let d = (*path).ray.d;
+    let p = (*path).ray.o + d * hit.t;
+    let c = -dot(d, hit.normal);
+    let m = 1.0 - c;
+    if next(chance) < 0.04 + 0.96 * m * m * m * m * m {
+        (*path).ray = Ray(p, reflect(d, hit.normal));
+        return;
+    }
+    let k = sqrt(1.0 - (1.0 - c * c) / 2.25);
+    let inside = d / 1.5 + hit.normal * (c / 1.5 - k);
+    let q = p + inside * (2.0 * k * ball.radius);
+    let back = (ball.center - q) / ball.radius; // it leaves at the angle at which it came
+    (*path).ray = Ray(q, normalize(inside * 1.5 + back * (1.5 * k - c)));
+}
+
+fn reach_for_sun(path: ptr<function, Path>, hit: Hit) {
+    if hit.thing == GLASS { // it gathers light in the middle of its shadow
+        let c = -dot(hit.normal, (*path).ray.d);
+        let c4 = c * c * c * c;
+        (*path).sun *= 0.12 + 2.2 * c4 * c4 * c4;
+        (*path).ray.o += (*path).ray.d * (hit.t + 2.0 * c * BALLS[hit.mark].radius + 1e-3);
+        return;
+    }
+    if hit.thing == SKY {
+        (*path).light += (*path).sun;
+    }
+    (*path).ray = (*path).later;
+    (*path).to_sun = false;
+}
+
+fn glance_off(path: ptr<function, Path>, hit: Hit, color: vec3<f32>, chance: ptr<function, Chance>) {
+    let ray = (*path).ray;
+    let m = 1.0 + dot(ray.d, hit.normal);
+    let spread = select(select(0.3, 0.22, hit.thing == COPPER), 0.06, hit.thing == GOLD);
+    (*path).share *= mix(color, vec3(1.0), m * m * m * m * m);
     let d = around_disc(reflect(ray.d, hit.normal), spread, chance);
-    return Ray(p, select(d, reflect(d, hit.normal), dot(d, hit.normal) <= 0.0));
+    (*path).ray = Ray(ray.o + ray.d * hit.t + hit.normal * 1e-4, outward(d, hit.normal));
+}
+
+fn scatter(path: ptr<function, Path>, hit: Hit, it: Matter, chance: ptr<function, Chance>) {
+    (*path).share *= it.color;
+    (*path).scattered++;
+    if (*path).scattered == SCATTERED_MAX {
+        (*path).light += (*path).share * 0.1; // nothing more is followed: about this much would come
+    }
+    let p = (*path).ray.o + (*path).ray.d * hit.t;
+    let d = around_disc(SUN, SUN_RADIUS, chance);
+    let facing = dot(d, it.normal);
+    let share = max(facing, select(0.0, -0.5 * facing, hit.thing == STALK)); // straw lets some light through
+    (*path).later = Ray(p + hit.normal * 1e-4, outward(around_cosine(it.normal, chance), hit.normal));
+    (*path).sun = (*path).share * SUN_LIGHT * (share * 0.3183);
+    (*path).to_sun = share > 0.0;
+    (*path).ray = (*path).later;
+    if (*path).to_sun {
+        (*path).ray = Ray(p + hit.normal * select(-0.017, 1e-4, facing > 0.0), d);
+    }
 }
 
 // Follows one path from the eye. Where it meets something dull, a ray to the sun comes in between.
-fn path(eye: Ray, chance: ptr<function, Chance>) -> vec3<f32> {
-    var ray = eye;
-    var later = eye; // where the path goes on after the ray to the sun
-    var light = vec3(0.0);
-    var left = vec3(1.0); // of the light that the path will find, the share that reaches the eye
-    var sun = vec3(0.0); // what the ray to the sun brings if nothing is in its way
-    var to_sun = false;
-    var seen = true; // nothing so far has scattered the light
-    for (var i = 0; i < RAYS_MAX; i++) {
-        let hit = trace(ray.o, ray.d);
-        if to_sun {
-            if hit.thing == GLASS { // it gathers light in the middle of its shadow
-                let c = -dot(hit.normal, ray.d);
-                let c4 = c * c * c * c;
-                sun *= 0.12 + 2.2 * c4 * c4 * c4;
-                ray.o += ray.d * (hit.t + 2.0 * c * BALLS[hit.mark].w + 1e-3);
-                continue;
-            }
-            light += select(vec3(0.0), sun, hit.thing == SKY);
-            ray = later;
-            to_sun = false;
+fn follow(eye: Ray, chance: ptr<function, Chance>) -> vec3<f32> {
+    var path = Path(eye, eye, vec3(0.0), vec3(1.0), vec3(0.0), false, 0);
+    for (var i = 0; i < RAYS_MAX && (path.scattered < SCATTERED_MAX || path.to_sun); i++) {
+        let hit = trace(path.ray);
+        let d = path.ray.d;
+        if path.to_sun {
+            reach_for_sun(&path, hit);
             continue;
         }
         if hit.thing == SKY {
-            if seen {
-                return light + left * sky(ray.d);
+            if path.scattered > 0 {
+                return path.light + path.share * haze(d);
             }
-            return light + left * haze(ray.d);
+            return path.light + path.share * sky(d);
         }
-        if seen {
+        if path.scattered == 0 { // the evening's air
             let clear = exp(-0.0065 * hit.t);
-            light += left * haze(normalize(vec3(ray.d.x, max(ray.d.y, 0.0), ray.d.z))) * (1.0 - clear);
-            left *= clear;
+            path.light += path.share * haze(normalize(vec3(d.x, max(d.y, 0.0), d.z))) * (1.0 - clear);
+            path.share *= clear;
         }
         if hit.thing == GLASS {
-            ray = pass_glass(ray, hit, chance);
+            pass_glass(&path, hit, chance);
             continue;
         }
-        let p = ray.o + ray.d * hit.t;
-        let it = matter(p, hit);
+        var it = plain_matter(hit);
+        if path.scattered == 0 {
+            it = matter(path.ray.o + d * hit.t, hit);
+        }
         if hit.thing >= GRAIN {
-            let m = 1.0 + dot(ray.d, hit.normal);
-            left *= mix(it.color, vec3(1.0), m * m * m * m * m);
-            ray = metal(ray, hit, select(select(0.3, 0.22, hit.thing == COPPER), 0.06, hit.thing == GOLD), chance);
-            continue;
-        }
-        left *= it.color;
-        seen = false;
-        let d = around_disc(SUN, SUN_RADIUS, chance);
-        let facing = dot(d, it.normal);
-        let bounce = around_cosine(it.normal, chance);
-        later = Ray(p + hit.normal * 1e-4, select(bounce, reflect(bounce, hit.normal), dot(bounce, hit.normal) <= 0.0));
-        ray = later;
-        let share = select(max(facing, 0.0), select(facing, -0.5 * facing, facing < 0.0), hit.thing == STALK);
-        if share > 0.0 {
-            sun = left * SUN_LIGHT * (share * 0.3183);
-            ray = Ray(p + hit.normal * select(-0.017, 1e-4, facing > 0.0), d); // straw lets some light through
-            to_sun = true;
+            glance_off(&path, hit, it.color, chance);
+        } else {
+            scatter(&path, hit, it, chance);
         }
     }
-    return light;
+    return path.light;
 }
 
 fn camera(pixel: vec2<u32>, size: vec2<u32>, sample: u32) -> vec3<f32> {
@@ -462,13 +629,9 @@ fn camera(pixel: vec2<u32>, size: vec2<u32>, sample: u32) -> vec3<f32> {
     let up = cross(forward, right);
     let r = 0.011 * sqrt(next(&chance));
     let a = 6.2831853 * next(&chance);
-    let shift = right * (r * cos(a)) + up * (r * sin(a));
-    let d = normalize((forward + right * (0.62 * u) + up * (0.62 * w)) * 3.75 - shift);
-    return min(path(Ray(vec3(0.0, 0.92, 0.0) + shift, d), &chance), vec3(6.0)); // no fireflies
+    let focus = 3.75;
+    let lens = right * (r * cos(a)) + up * (r * sin(a));
+    let d = forward + right * (0.62 * u) + up * (0.62 * w);
+    let light = follow(Ray(vec3(0.0, 0.92, 0.0) + lens, normalize(d * focus - lens)), &chance);
+    return min(light, vec3(6.0)); // no fireflies
 }
-
-var<private> BALLS: array<vec4<f32>,4> = BALLS_;
-var<private> BALES: array<Bale,8> = BALES_;
-var<private> GRAINS: array<vec4<f32>,12> = GRAINS_;
-var<private> BALL_THINGS: array<u32,4> = BALL_THINGS_;
-var<private> KRONECKER: array<u32,10> = KRONECKER_;
