@@ -1,8 +1,9 @@
 //! Jobs: listing, showing, explaining and cancelling them. Ended ones come from the archive.
 use super::Shared;
+use super::parameters::Parameters;
 use super::problem::Problem;
 use axum::Json;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use gleaner_core::Event;
 use gleaner_wire::JobId;
@@ -23,7 +24,7 @@ pub(super) struct Listing {
 /// `GET /api/v1/jobs`: newest first.
 pub(super) async fn list(
     State(shared): State<Arc<Shared>>,
-    Query(listing): Query<Listing>,
+    Parameters(listing): Parameters<Listing>,
 ) -> Result<Json<Vec<JobSummary>>, Problem> {
     let limit = listing.limit.unwrap_or(LISTED_MAX).min(LISTED_MAX);
     let mut jobs = shared.keeper.ask(|core| core.jobs()).await?;

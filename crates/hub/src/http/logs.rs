@@ -1,10 +1,11 @@
 //! A job's log as lines of JSON; followed, it stays open until the job has ended.
 use super::Shared;
 use super::jobs::{job_id, view};
+use super::parameters::Parameters;
 use super::problem::Problem;
 use crate::logs::Progress;
 use axum::body::{Body, Bytes};
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
@@ -36,7 +37,7 @@ pub(super) struct Asked {
 pub(super) async fn logs(
     State(shared): State<Arc<Shared>>,
     Path(job): Path<String>,
-    Query(asked): Query<Asked>,
+    Parameters(asked): Parameters<Asked>,
 ) -> Result<Response, Problem> {
     let job = job_id(&job)?;
     let ended = view(&shared, job).await?.summary.state.has_ended();

@@ -5,6 +5,7 @@ mod events;
 mod health;
 mod jobs;
 mod logs;
+mod parameters;
 mod problem;
 mod results;
 mod server;

@@ -1,10 +1,11 @@
 //! What tasks delivered: pages for requesters, whole groups for workers that gather them.
 use super::Shared;
 use super::jobs::{job_id, no_job, view};
+use super::parameters::Parameters;
 use super::problem::Problem;
 use axum::Json;
 use axum::body::{Body, Bytes};
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
@@ -49,7 +50,7 @@ struct Window {
 pub(super) async fn results(
     State(shared): State<Arc<Shared>>,
     Path(job): Path<String>,
-    Query(asked): Query<Asked>,
+    Parameters(asked): Parameters<Asked>,
 ) -> Result<Json<ResultsPage>, Problem> {
     let job = job_id(&job)?;
     let limit = asked.limit.unwrap_or(PAGE_ELEMENTS_DEFAULT).clamp(1, PAGE_ELEMENTS_MAX);

@@ -132,4 +132,5 @@ fn checksum(seq: u64, at: Millis, content: &[u8]) -> [u8; 32] {
 }
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod tests;

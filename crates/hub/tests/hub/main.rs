@@ -1,0 +1,15 @@
+//! The hub from outside: real sockets, real SQLite, a worker that speaks the wire protocol by hand.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod again;
+mod api;
+mod blobs;
+mod disk;
+mod handshake;
+mod journal;
+mod kill;
+mod live;
+mod misuse;
+mod place;
+mod work;
+mod worker;
