@@ -73,8 +73,13 @@ impl Core {
     pub fn outputs(&self, job: JobId, group: u16, first: u32, count: u32) -> Vec<(u32, Output)> {
         let group = self.jobs.get(&job).and_then(|job| job.groups.get(usize::from(group)));
         let outputs = group.map_or(&[][..], |group| &group.outputs);
-        let wanted = outputs.iter().zip(0..).skip(first as usize).take(count as usize);
+        let wanted = outputs.get(first as usize..).unwrap_or_default().iter().take(count as usize).zip(first..);
         wanted.filter_map(|(output, index)| Some((index, (*output)?))).collect()
+    }
+
+    /// The requester's own number of a job, so that a submission sent again is known after the job was archived.
+    pub fn submission(&self, job: JobId) -> Option<u128> {
+        self.jobs.get(&job).map(|job| job.submission)
     }
 
     /// What a log line says of its attempt, while it runs.
