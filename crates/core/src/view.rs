@@ -77,6 +77,11 @@ impl Core {
         wanted.filter_map(|(output, index)| Some((index, (*output)?))).collect()
     }
 
+    /// What this hub was founded with.
+    pub fn params(&self) -> &crate::Params {
+        &self.params
+    }
+
     /// The requester's own number of a job, so that a submission sent again is known after the job was archived.
     pub fn submission(&self, job: JobId) -> Option<u128> {
         self.jobs.get(&job).map(|job| job.submission)
