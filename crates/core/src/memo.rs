@@ -1,32 +1,12 @@
 //! Results that are known already: equal key, equal work.
-use alloc::collections::VecDeque;
-use core::hash::{BuildHasherDefault, Hasher};
+use alloc::collections::{BTreeMap, VecDeque};
 use gleaner_wire::{Hash, Output};
-use hashbrown::HashMap;
 use serde::{Deserialize, Serialize};
 
-/// The keys are hashes already, so their first bytes will do.
-#[derive(Clone, Default)]
-struct FirstBytes(u64);
-
-impl Hasher for FirstBytes {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for chunk in bytes.chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            self.0 = self.0.rotate_left(5) ^ u64::from_le_bytes(word);
-        }
-    }
-}
-
-/// A bounded table of known results; the oldest goes first. Only looked up, never walked, so its order cannot leak.
+/// A bounded table of known results; the oldest goes first.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Memo {
-    known: HashMap<Hash, Output, BuildHasherDefault<FirstBytes>>,
+    known: BTreeMap<Hash, Output>,
     order: VecDeque<Hash>,
 }
 
