@@ -1,1 +1,35 @@
-//! stub
+//! The worker: the agent on a provider's machine. It finds out what the machine can do, offers it to a hub, and
+//! runs the attempts it is given, each in a sandbox.
+//!
+//! It decides nothing about prices, placement or trust. What it is given by a hub, and what programs do, is hostile:
+//! it is bounded, and it never brings the worker down.
+pub mod content;
+pub mod failure;
+pub mod log;
+pub mod product;
+pub mod wasm;
+pub mod watch;
+pub mod wgsl;
+
+mod agent;
+mod arguments;
+mod blobs;
+mod config;
+mod deliver;
+mod doctor;
+mod group;
+mod holdings;
+mod hub_link;
+mod identity;
+mod lane;
+mod outbox;
+mod run;
+mod self_test;
+mod session;
+
+pub use blobs::Blob;
+pub use config::{Config, Error, Report};
+pub use doctor::{Finding, State, doctor};
+pub use run::run;
+pub use self_test::{Tested, self_test};
+pub use wgsl::wgsl_child;

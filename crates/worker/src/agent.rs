@@ -1,0 +1,168 @@
+//! What a worker does with a hub's messages. It outlives connections: what runs goes on while none stands.
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use futures_util::{StreamExt, stream};
+use gleaner_wire::{AttemptId, Cause, Finished, JobId, Micros, Outcome, StartAttempt, TaskSpec, ToWorker};
+
+use crate::failure::Failure;
+use crate::group::{Group, Preparer, Ready};
+use crate::holdings::{Holdings, Taken};
+use crate::hub_link::HubLink;
+use crate::lane::{Lane, Shared};
+use crate::outbox::Outbox;
+use crate::watch::Cancels;
+
+/// The most specifications that a worker keeps; a hub forgets those of ended jobs.
+const GROUPS_MAX: usize = 200_000;
+/// Attempts of one message that are made ready at a time.
+const PREPARED_AT_A_TIME: usize = 16;
+
+/// The worker behind its connections.
+pub struct Agent {
+    pub(crate) outbox: Arc<Outbox>,
+    pub(crate) hub: HubLink,
+    holdings: Mutex<Holdings>,
+    groups: Mutex<HashMap<(JobId, u16), Arc<Group>>>,
+    cancels: Arc<Cancels>,
+    lanes: Vec<Lane>,
+    preparer: Preparer,
+    shared: Arc<Shared>,
+}
+
+/// A message that no hub may send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Breach {
+    /// Too many attempts.
+    #[error("the hub started more attempts than a worker may hold")]
+    TooManyAttempts,
+    /// Too many specifications.
+    #[error("the hub sent more specifications than a worker keeps")]
+    TooManySpecs,
+    /// A message of the handshake.
+    #[error("the hub sent a message of the handshake after it")]
+    OutOfOrder,
+}
+
+impl Agent {
+    /// A worker with these devices.
+    pub fn new(lanes: Vec<Lane>, preparer: Preparer, shared: Arc<Shared>, outbox: Arc<Outbox>, hub: HubLink) -> Self {
+        let cancels = shared.cancels.clone();
+        let (holdings, groups) = (Mutex::default(), Mutex::default());
+        Self { outbox, hub, holdings, groups, cancels, lanes, preparer, shared }
+    }
+
+    /// The attempts and results that the worker holds.
+    pub fn holdings(&self) -> MutexGuard<'_, Holdings> {
+        self.holdings.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn groups(&self) -> MutexGuard<'_, HashMap<(JobId, u16), Arc<Group>>> {
+        self.groups.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends everything that runs. The devices' threads end when the agent is dropped.
+    pub fn stop(&self) {
+        self.cancels.cancel_all();
+        self.hub.close();
+        self.shared.delivery.close();
+    }
+
+    /// Does what a message says. Returns the reason if the hub refuses the worker.
+    pub fn on_message(self: &Arc<Self>, message: ToWorker) -> Result<Option<String>, Breach> {
+        match message {
+            ToWorker::Challenge { .. } | ToWorker::Welcome { .. } => return Err(Breach::OutOfOrder),
+            ToWorker::Refused { reason } => return Ok(Some(reason)),
+            ToWorker::Spec { job, group, spec } => self.on_spec(job, group, spec)?,
+            ToWorker::Start(starts) => self.on_start(starts)?,
+            ToWorker::Cancel(attempts) => self.on_cancel(&attempts),
+            ToWorker::Acknowledge { batch } => self.holdings().acknowledge(batch),
+            ToWorker::Forget(job) => self.groups().retain(|(of, _), _| *of != job),
+        }
+        Ok(None)
+    }
+
+    /// A specification may come again on a new connection; what was made ready for it stays.
+    fn on_spec(&self, job: JobId, number: u16, spec: TaskSpec) -> Result<(), Breach> {
+        let mut groups = self.groups();
+        if groups.get(&(job, number)).is_some_and(|known| known.spec == spec) {
+            return Ok(());
+        }
+        if groups.len() >= GROUPS_MAX {
+            return Err(Breach::TooManySpecs);
+        }
+        groups.insert((job, number), Arc::new(Group::new(job, number, spec)));
+        Ok(())
+    }
+
+    fn on_start(self: &Arc<Self>, starts: Vec<StartAttempt>) -> Result<(), Breach> {
+        let mut ready: Vec<Vec<Ready>> = self.lanes.iter().map(|_| Vec::new()).collect();
+        let mut unready: HashMap<(JobId, u16), (Arc<Group>, Vec<StartAttempt>)> = HashMap::new();
+        let groups = self.groups();
+        let mut holdings = self.holdings();
+        for start in starts {
+            match holdings.take(start.attempt) {
+                Taken::New => {}
+                Taken::Already => continue,
+                Taken::Full => return Err(Breach::TooManyAttempts),
+            }
+            let key = (start.job, start.group);
+            let Some(group) = groups.get(&key) else {
+                self.fail(start.attempt, Failure::new(Cause::HubFault, "the hub sent no specification of the task"));
+                continue;
+            };
+            let lane = usize::from(start.device);
+            if lane >= ready.len() || u64::from(start.index) >= group.spec.extent.count() {
+                self.fail(start.attempt, Failure::new(Cause::HubFault, "there is no such device or element"));
+                continue;
+            }
+            match group.ready_at_once(&start) {
+                Some(attempt) => ready[lane].push(attempt),
+                None => unready.entry(key).or_insert_with(|| (group.clone(), Vec::new())).1.push(start),
+            }
+        }
+        drop((groups, holdings));
+        for (lane, attempts) in self.lanes.iter().zip(ready) {
+            if !attempts.is_empty() {
+                lane.push(attempts);
+            }
+        }
+        for (group, starts) in unready.into_values() {
+            tokio::spawn(self.clone().make_ready(group, starts));
+        }
+        Ok(())
+    }
+
+    /// Fetches what attempts need and lets each wait for its device as soon as it has everything.
+    async fn make_ready(self: Arc<Self>, group: Arc<Group>, starts: Vec<StartAttempt>) {
+        let prepare = |start: StartAttempt| {
+            let (agent, group) = (&self, &group);
+            async move {
+                if agent.cancels.has(start.attempt) {
+                    return agent.finish(start.attempt, Outcome::Cancelled);
+                }
+                match agent.preparer.prepare(group, &start).await {
+                    Ok(ready) => agent.lanes[usize::from(start.device)].push([ready]),
+                    Err(failure) => agent.fail(start.attempt, failure),
+                }
+            }
+        };
+        stream::iter(starts).map(prepare).buffer_unordered(PREPARED_AT_A_TIME).collect::<()>().await;
+    }
+
+    fn on_cancel(&self, attempts: &[AttemptId]) {
+        let holdings = self.holdings();
+        for attempt in attempts.iter().filter(|attempt| holdings.has(**attempt)) {
+            self.cancels.cancel(*attempt);
+        }
+    }
+
+    fn fail(&self, attempt: AttemptId, failure: Failure) {
+        self.finish(attempt, Outcome::Failed { cause: failure.cause, detail: failure.detail });
+    }
+
+    fn finish(&self, attempt: AttemptId, outcome: Outcome) {
+        self.cancels.forget(attempt);
+        self.outbox.push(Finished { attempt, ran: Micros(0), outcome }, true);
+    }
+}

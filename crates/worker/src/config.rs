@@ -1,0 +1,102 @@
+//! What a worker is told at its start, and what it tells while it runs.
+use std::path::PathBuf;
+
+use gleaner_wire::{Amount, Offer, WorkerId};
+
+/// How a worker runs.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The hub's address, `http://HOST:PORT`.
+    pub hub: String,
+    /// Where the worker keeps its key, its blob cache and its scratch files.
+    pub dir: PathBuf,
+    /// The name its owner gave it.
+    pub name: String,
+    /// The region it is in.
+    pub region: String,
+    /// The price for a second of one slot.
+    pub price_per_second: Amount,
+    /// WebAssembly programs that run at a time; 0 does not offer the processor.
+    pub cpu_slots: u16,
+    /// Whether GPUs are offered.
+    pub gpu: bool,
+    /// The executable to start for kernels, called with `wgsl-child`: normally this program itself.
+    pub child: PathBuf,
+    /// Only adapters whose name contains this, capitals or not.
+    pub adapter: Option<String>,
+}
+
+/// Something that happened to a worker, for its owner to see.
+#[derive(Clone, Debug)]
+pub enum Report {
+    /// The self-test is over; this is offered, and these capabilities are not.
+    Tested {
+        /// The offer.
+        offer: Offer,
+        /// What was tested and does not work.
+        missing: Vec<crate::Finding>,
+    },
+    /// The hub let the worker in.
+    Connected {
+        /// Its number on this hub.
+        worker: WorkerId,
+    },
+    /// The connection is lost, or there is none yet.
+    Reconnecting {
+        /// When it is tried again.
+        in_ms: u64,
+        /// Why.
+        why: String,
+    },
+    /// Attempts ended.
+    Finished {
+        /// How many delivered.
+        done: u64,
+        /// How many failed.
+        failed: u64,
+    },
+}
+
+/// Why a worker cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A file or folder of the worker.
+    #[error("cannot {action} {}", path.display())]
+    File {
+        /// What was tried.
+        action: &'static str,
+        /// On which path.
+        path: PathBuf,
+        /// Why it failed.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The key file is not one.
+    #[error("{} is not a worker's key: it must hold 32 bytes. Restore it, or remove it to get a new identity", .0.display())]
+    Key(PathBuf),
+    /// Another worker runs in this folder.
+    #[error("another worker runs in {}; give each its own --dir", .0.display())]
+    Occupied(PathBuf),
+    /// The machine gave no random bytes.
+    #[error("the system gave no random bytes: {0}")]
+    Chance(getrandom::Error),
+    /// The address is not one of a hub.
+    #[error(transparent)]
+    Address(#[from] gleaner_client::Error),
+    /// Nothing works that could be offered.
+    #[error("nothing to share: {}. `gleaner doctor` says how to fix it", .0.join("; "))]
+    NothingToOffer(Vec<String>),
+    /// The name, the region or a price is not acceptable.
+    #[error("the offer is not acceptable: {0}")]
+    Offer(#[from] gleaner_wire::OfferError),
+    /// The hub does not let the worker in.
+    #[error("the hub refused this worker: {0}")]
+    Refused(String),
+}
+
+impl Error {
+    pub(crate) fn file(action: &'static str, path: &std::path::Path) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.to_path_buf();
+        move |source| Self::File { action, path, source }
+    }
+}

@@ -1,0 +1,217 @@
+//! A `[[task]]` that this worker has elements of: its program and the inputs that all elements share, made ready
+//! once, and what each element reads on top.
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures_util::{StreamExt, TryStreamExt, stream};
+use gleaner_wire::{AttemptId, BlobRef, Cause, Hash, InputSpec, JobId, Millis, Output, StartAttempt, TaskSpec, Work};
+use tokio::sync::OnceCell;
+
+use crate::blobs::Cache;
+use crate::content::{Content, FOLDER_FILES_MAX};
+use crate::failure::Failure;
+use crate::hub_link::HubLink;
+use crate::wasm::{PROGRAM_BYTES_MAX, Program, Wasm};
+use crate::wgsl::SOURCE_BYTES_MAX;
+
+/// Inputs of one attempt that are fetched at a time.
+const FETCHES_AT_A_TIME: usize = 8;
+/// Compiled programs that are kept beside those in use.
+const PROGRAMS_MAX: usize = 64;
+/// The longest list of files of one output.
+const FILES_LIST_BYTES_MAX: u64 = 16 * 1024 * 1024;
+
+/// A `[[task]]`.
+pub struct Group {
+    /// The job it belongs to.
+    pub job: JobId,
+    /// What its elements are.
+    pub spec: TaskSpec,
+    number: u16,
+    ready: OnceCell<Prepared>,
+}
+
+/// What all elements of a group share.
+struct Prepared {
+    program: ReadyProgram,
+    /// The shared inputs by their position; `None` where each element has its own.
+    inputs: Vec<Option<Content>>,
+    /// The inputs of an element, if all are shared.
+    whole: Option<Arc<Inputs>>,
+}
+
+/// A program that can run.
+#[derive(Clone)]
+pub enum ReadyProgram {
+    /// Compiled WebAssembly.
+    Wasm(Arc<Program>),
+    /// The text of a kernel.
+    Wgsl(Arc<str>),
+}
+
+/// What one element reads.
+pub struct Inputs {
+    /// In the order of the specification.
+    pub ordered: Vec<Content>,
+    /// By name.
+    pub folder: Content,
+}
+
+/// An attempt that can run.
+pub struct Ready {
+    /// The attempt.
+    pub attempt: AttemptId,
+    /// The element.
+    pub index: u32,
+    /// How long it may run.
+    pub time: Millis,
+    /// The group it belongs to.
+    pub group: Arc<Group>,
+    /// Its program.
+    pub program: ReadyProgram,
+    /// What it reads.
+    pub inputs: Arc<Inputs>,
+}
+
+/// Makes attempts ready: fetches and compiles.
+pub struct Preparer {
+    cache: Arc<Cache>,
+    hub: HubLink,
+    wasm: Option<Arc<Wasm>>,
+    programs: Mutex<HashMap<Hash, Arc<Program>>>,
+}
+
+impl Group {
+    /// A group, of which nothing is fetched yet.
+    pub fn new(job: JobId, number: u16, spec: TaskSpec) -> Self {
+        Self { job, spec, number, ready: OnceCell::new() }
+    }
+
+    /// The attempt, if nothing has to be fetched for it.
+    pub fn ready_at_once(self: &Arc<Self>, start: &StartAttempt) -> Option<Ready> {
+        let prepared = self.ready.get()?;
+        prepared.whole.as_ref().map(|inputs| self.attempt(start, prepared, inputs.clone()))
+    }
+
+    fn attempt(self: &Arc<Self>, start: &StartAttempt, prepared: &Prepared, inputs: Arc<Inputs>) -> Ready {
+        Ready {
+            attempt: start.attempt,
+            index: start.index,
+            time: start.time_ms.min(self.spec.limits.time_ms),
+            group: self.clone(),
+            program: prepared.program.clone(),
+            inputs,
+        }
+    }
+
+    fn inputs(&self, contents: Vec<Content>) -> Result<Arc<Inputs>, Failure> {
+        let names = self.spec.inputs.iter().map(|input| input.name().to_owned());
+        let folder = Content::folder(names.zip(contents.iter().cloned()).collect());
+        let folder =
+            folder.ok_or_else(|| Failure::new(Cause::BadInput, "the names of the inputs are not safe paths"))?;
+        Ok(Arc::new(Inputs { ordered: contents, folder }))
+    }
+}
+
+impl Preparer {
+    /// Fetches into this cache from this hub; compiles for this runtime, if there is one.
+    pub fn new(cache: Arc<Cache>, hub: HubLink, wasm: Option<Arc<Wasm>>) -> Self {
+        Self { cache, hub, wasm, programs: Mutex::default() }
+    }
+
+    /// Makes an attempt ready.
+    pub async fn prepare(&self, group: &Arc<Group>, start: &StartAttempt) -> Result<Ready, Failure> {
+        let prepared = group.ready.get_or_try_init(|| self.prepare_group(group)).await?;
+        if let Some(inputs) = &prepared.whole {
+            return Ok(group.attempt(start, prepared, inputs.clone()));
+        }
+        let mut own = start.outputs.iter();
+        let mut contents = Vec::with_capacity(prepared.inputs.len());
+        for shared in &prepared.inputs {
+            contents.push(match shared {
+                Some(content) => content.clone(),
+                None => {
+                    let missing = || Failure::new(Cause::HubFault, "the hub left out an output that the task reads");
+                    self.output(*own.next().ok_or_else(missing)?).await?
+                }
+            });
+        }
+        Ok(group.attempt(start, prepared, group.inputs(contents)?))
+    }
+
+    async fn prepare_group(&self, group: &Group) -> Result<Prepared, Failure> {
+        let program = match &group.spec.work {
+            Work::Wasm { module, .. } => ReadyProgram::Wasm(self.compiled(*module).await?),
+            Work::Wgsl { kernel, .. } => ReadyProgram::Wgsl(self.source(*kernel).await?),
+        };
+        let mut inputs = Vec::new();
+        for input in &group.spec.inputs {
+            inputs.push(match input {
+                InputSpec::File { blob, .. } => Some(Content::File(self.cache.blob(*blob).await?)),
+                InputSpec::Output { .. } => None,
+                InputSpec::Gather { group: gathered, .. } => Some(self.gather(group.job, *gathered).await?),
+            });
+        }
+        let whole = inputs.iter().cloned().collect::<Option<Vec<_>>>();
+        let whole = whole.map(|contents| group.inputs(contents)).transpose()?;
+        tracing::debug!(job = %group.job, group = group.number, "a task is ready to run");
+        Ok(Prepared { program, inputs, whole })
+    }
+
+    async fn compiled(&self, module: BlobRef) -> Result<Arc<Program>, Failure> {
+        if let Some(program) = self.programs.lock().unwrap_or_else(PoisonError::into_inner).get(&module.id) {
+            return Ok(program.clone());
+        }
+        let missing = || Failure::new(Cause::HubFault, "this worker does not offer wasm");
+        let wasm = self.wasm.clone().ok_or_else(missing)?;
+        let bytes = self.cache.read(module, PROGRAM_BYTES_MAX).await?;
+        let compiled = tokio::task::spawn_blocking(move || wasm.compile(&bytes)).await;
+        let died = |_| Failure::new(Cause::BadInput, "the program cannot be compiled: the compiler gave up on it");
+        let program = Arc::new(compiled.map_err(died)??);
+        let mut programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
+        if programs.len() >= PROGRAMS_MAX {
+            programs.retain(|_, program| Arc::strong_count(program) > 1);
+        }
+        if programs.len() < PROGRAMS_MAX {
+            programs.insert(module.id, program.clone());
+        }
+        Ok(program)
+    }
+
+    async fn source(&self, kernel: BlobRef) -> Result<Arc<str>, Failure> {
+        let bytes = self.cache.read(kernel, SOURCE_BYTES_MAX).await?;
+        let text =
+            String::from_utf8(bytes).map_err(|_| Failure::new(Cause::BadInput, "the kernel is not UTF-8 text"))?;
+        Ok(text.into())
+    }
+
+    /// The outputs of all elements of another group.
+    async fn gather(&self, job: JobId, group: u16) -> Result<Content, Failure> {
+        let bytes = self.hub.with(|client| async move { client.outputs(job, group).await }).await?;
+        let outputs = postcard::from_bytes::<Vec<Output>>(&bytes)
+            .map_err(|_| Failure::new(Cause::HubFault, "the hub's list of outputs makes no sense"))?;
+        let contents = stream::iter(outputs).map(|output| self.output(output)).buffered(FETCHES_AT_A_TIME);
+        Ok(Content::Gather(Arc::new(contents.try_collect().await?)))
+    }
+
+    /// The content of an output.
+    async fn output(&self, output: Output) -> Result<Content, Failure> {
+        match output {
+            Output::Inline { .. } => Ok(Content::Bytes(output)),
+            Output::Blob(blob) => Ok(Content::File(self.cache.blob(blob).await?)),
+            Output::Files(list) => {
+                let refuse = || Failure::new(Cause::BadInput, "the list of an output's files makes no sense");
+                let bytes = self.cache.read(list, FILES_LIST_BYTES_MAX).await?;
+                let files = postcard::from_bytes::<Vec<(String, BlobRef)>>(&bytes).map_err(|_| refuse())?;
+                if files.len() > FOLDER_FILES_MAX {
+                    return Err(refuse());
+                }
+                let fetch = |(name, blob): (String, BlobRef)| async move {
+                    self.cache.blob(blob).await.map(|blob| (name, Content::File(blob)))
+                };
+                let files = stream::iter(files).map(fetch).buffered(FETCHES_AT_A_TIME);
+                Content::folder(files.try_collect().await?).ok_or_else(refuse)
+            }
+        }
+    }
+}

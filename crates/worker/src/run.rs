@@ -1,0 +1,120 @@
+//! The life of a worker: self-test, then one connection after another until it is told to stop.
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{mpsc, watch};
+
+use crate::agent::Agent;
+use crate::blobs::Cache;
+use crate::config::{Config, Error, Report};
+use crate::deliver::Delivery;
+use crate::group::Preparer;
+use crate::hub_link::HubLink;
+use crate::identity::Identity;
+use crate::lane::{Lane, Shared};
+use crate::log::{PIECES_WAITING_MAX, Piece};
+use crate::outbox::Outbox;
+use crate::self_test::{Tested, self_test};
+use crate::session::{Ended, Sessions, stopped};
+use crate::watch::Cancels;
+
+const DELAY_FIRST: Duration = Duration::from_millis(100);
+const DELAY_MAX: Duration = Duration::from_secs(10);
+const CACHE: &str = "blobs";
+/// The most bytes of blobs that are kept.
+const CACHE_BYTES_MAX: u64 = 20 << 30;
+
+/// Runs a worker until `stop` becomes true or the hub refuses it. A lost connection is made again; what runs goes
+/// on meanwhile.
+pub async fn run(
+    config: Config,
+    mut stop: watch::Receiver<bool>,
+    report: impl Fn(Report) + Send + Sync + 'static,
+) -> Result<(), Error> {
+    let identity = Identity::open(&config.dir)?;
+    let hub = HubLink::new(&config.hub)?;
+    let testing = config.clone();
+    let tested = tokio::task::spawn_blocking(move || self_test(&testing)).await;
+    let tested = tested.unwrap_or_else(|_| Err(Error::NothingToOffer(vec!["the self-test crashed".to_owned()])))?;
+    let offer = tested.offer.clone();
+    let missing: Vec<_> = tested.findings.iter().filter(|finding| !finding.is_good()).cloned().collect();
+    report(Report::Tested { offer: offer.clone(), missing: missing.clone() });
+    if offer.devices.is_empty() {
+        return Err(Error::NothingToOffer(missing.iter().map(ToString::to_string).collect()));
+    }
+    offer.check()?;
+    let (agent, mut logs) = assemble(&config, tested, hub)?;
+    let sessions = Sessions { url: &config.hub, identity: &identity, offer: &offer, agent: &agent, report: &report };
+    let ended = stay_connected(&sessions, &mut logs, &mut stop).await;
+    agent.stop();
+    // Devices' threads are waited for, so that no kernel process outlives the worker.
+    drop(tokio::task::spawn_blocking(move || drop(agent)).await);
+    ended
+}
+
+fn assemble(config: &Config, tested: Tested, hub: HubLink) -> Result<(Arc<Agent>, mpsc::Receiver<Piece>), Error> {
+    let cache_dir = config.dir.join(CACHE);
+    let cache = Cache::open(cache_dir.clone(), CACHE_BYTES_MAX, hub.clone());
+    let cache = Arc::new(cache.map_err(Error::file("open the blob cache", &cache_dir))?);
+    let (outbox, cancels) = (Arc::new(Outbox::default()), Arc::new(Cancels::default()));
+    let runtime = tokio::runtime::Handle::current();
+    let delivery = Delivery::new(runtime, hub.clone(), outbox.clone(), cancels.clone());
+    let (log_sender, logs) = mpsc::channel(PIECES_WAITING_MAX);
+    let shared = Arc::new(Shared { delivery, cancels, logs: log_sender });
+    let lanes = tested
+        .engines
+        .iter()
+        .zip(&tested.offer.devices)
+        .enumerate()
+        .map(|(number, (engine, device))| Lane::start(&format!("device-{number}"), device.slots, engine, &shared));
+    let lanes = lanes.collect::<Result<Vec<_>, _>>().map_err(Error::file("start threads for", &config.dir))?;
+    let preparer = Preparer::new(cache, hub.clone(), tested.wasm);
+    Ok((Arc::new(Agent::new(lanes, preparer, shared, outbox, hub)), logs))
+}
+
+async fn stay_connected(
+    sessions: &Sessions<'_>,
+    logs: &mut mpsc::Receiver<Piece>,
+    stop: &mut watch::Receiver<bool>,
+) -> Result<(), Error> {
+    let mut failures = 0;
+    loop {
+        let why = match sessions.run(logs, stop).await {
+            Ended::Stopped => return Ok(()),
+            Ended::Refused(reason) => return Err(Error::Refused(reason)),
+            Ended::Lost { why, was_in } => {
+                failures = if was_in { 0 } else { failures + 1 };
+                why
+            }
+        };
+        let wait = delay(failures);
+        tracing::debug!(why, ?wait, "the connection to the hub is lost");
+        (sessions.report)(Report::Reconnecting { in_ms: wait.as_millis() as u64, why });
+        tokio::select! {
+            () = tokio::time::sleep(wait) => {}
+            () = stopped(stop) => return Ok(()),
+        }
+    }
+}
+
+/// The wait before another connection: longer each time, half of it chance, so that the workers of a hub that comes
+/// back do not all come at once.
+fn delay(failures: u32) -> Duration {
+    let full = DELAY_FIRST.saturating_mul(1_u32.checked_shl(failures).unwrap_or(u32::MAX)).min(DELAY_MAX);
+    let chance = f64::from(getrandom::u32().unwrap_or(u32::MAX / 2)) / f64::from(u32::MAX);
+    full / 2 + (full / 2).mul_f64(chance)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_grow_and_stay_bounded() {
+        for failures in [0, 1, 6, 31, 32, u32::MAX] {
+            let wait = delay(failures);
+            assert!(wait >= DELAY_FIRST / 2 && wait <= DELAY_MAX, "{failures}: {wait:?}");
+        }
+        assert!(delay(20) >= DELAY_MAX / 2);
+    }
+}

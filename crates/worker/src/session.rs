@@ -1,0 +1,260 @@
+//! One connection to a hub: the handshake, then both directions at once, so that neither waits for the other.
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::stream::{SplitSink, SplitStream};
+use futures_util::{SinkExt, StreamExt};
+use gleaner_wire::{MESSAGE_BYTES_MAX, Millis, Offer, Outcome, PROTOCOL, ToHub, ToWorker, WorkerId, decode, encode};
+use tokio::net::TcpStream;
+use tokio::sync::{mpsc, watch};
+use tokio::time::{MissedTickBehavior, interval, timeout};
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async_with_config};
+
+use crate::agent::Agent;
+use crate::config::Report;
+use crate::identity::Identity;
+use crate::log::Piece;
+use crate::outbox::batches;
+
+/// How long a hub may take to let a worker in.
+const HANDSHAKE_TIME_MAX: Duration = Duration::from_secs(20);
+/// How long a message may take to leave, and a farewell altogether.
+const SEND_TIME_MAX: Duration = Duration::from_secs(20);
+const FAREWELL_TIME_MAX: Duration = Duration::from_secs(2);
+const BUFFER_BYTES: usize = 8 * 1024;
+/// Heartbeats that may go unanswered before the connection counts as dead.
+const UNANSWERED_MAX: u32 = 3;
+/// The heartbeats that a hub may ask for.
+const HEARTBEAT_MIN: Duration = Duration::from_millis(10);
+const HEARTBEAT_MAX: Duration = Duration::from_secs(60);
+
+const NO_SENSE: &str = "the hub's handshake makes no sense";
+
+type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
+type Sink = SplitSink<Socket, Message>;
+
+/// Why a session is over.
+#[derive(Debug)]
+pub enum Ended {
+    /// The worker is to stop.
+    Stopped,
+    /// The hub does not want this worker.
+    Refused(String),
+    /// The connection is gone; another one may work.
+    Lost {
+        /// Why.
+        why: String,
+        /// Whether the worker was in.
+        was_in: bool,
+    },
+}
+
+/// What every session of a worker shares.
+pub struct Sessions<'a> {
+    /// The hub's address.
+    pub url: &'a str,
+    /// Who the worker is.
+    pub identity: &'a Identity,
+    /// What it offers.
+    pub offer: &'a Offer,
+    /// What it does.
+    pub agent: &'a Arc<Agent>,
+    /// Whom it tells.
+    pub report: &'a (dyn Fn(Report) + Send + Sync),
+}
+
+/// What the hub said in its welcome.
+struct Welcome {
+    worker: WorkerId,
+    heartbeat: Duration,
+    token: String,
+}
+
+fn lost(why: impl ToString) -> Ended {
+    Ended::Lost { why: why.to_string(), was_in: false }
+}
+
+impl Sessions<'_> {
+    /// Connects and stays connected until something ends it.
+    pub async fn run(&self, logs: &mut mpsc::Receiver<Piece>, stop: &mut watch::Receiver<bool>) -> Ended {
+        let handshake = timeout(HANDSHAKE_TIME_MAX, self.handshake());
+        let welcomed = tokio::select! {
+            welcomed = handshake => welcomed.unwrap_or_else(|_| Err(lost("the hub did not let the worker in in time"))),
+            () = stopped(stop) => return Ended::Stopped,
+        };
+        let (sink, stream, welcome) = match welcomed {
+            Ok(welcomed) => welcomed,
+            Err(ended) => return ended,
+        };
+        (self.report)(Report::Connected { worker: welcome.worker });
+        self.agent.hub.connected(welcome.token);
+        let silence_max = welcome.heartbeat * (UNANSWERED_MAX + 1);
+        let ended = tokio::select! {
+            ended = self.read(stream, silence_max) => ended,
+            ended = self.write(sink, logs, stop, welcome.heartbeat) => ended.map_or_else(|ended| ended, |never| match never {}),
+        };
+        self.agent.hub.disconnected();
+        match ended {
+            Ended::Lost { why, .. } => Ended::Lost { why, was_in: true },
+            ended => ended,
+        }
+    }
+
+    async fn handshake(&self) -> Result<(Sink, SplitStream<Socket>, Welcome), Ended> {
+        let mut config = WebSocketConfig::default();
+        config.read_buffer_size = BUFFER_BYTES;
+        config.write_buffer_size = BUFFER_BYTES;
+        config.max_write_buffer_size = 4 * MESSAGE_BYTES_MAX;
+        config.max_message_size = Some(MESSAGE_BYTES_MAX);
+        config.max_frame_size = Some(MESSAGE_BYTES_MAX);
+        let url = format!("{}/worker/v1", self.url.replacen("http://", "ws://", 1).trim_end_matches('/'));
+        let (socket, _) = connect_async_with_config(url, Some(config), true).await.map_err(lost)?;
+        let (mut sink, mut stream) = socket.split();
+        let nonce = match next_message(&mut stream).await? {
+            ToWorker::Challenge { protocol: PROTOCOL, nonce } => nonce,
+            ToWorker::Challenge { protocol, .. } => {
+                let older = if protocol > PROTOCOL { "worker" } else { "hub" };
+                let text = format!("the hub speaks protocol {protocol}, this worker {PROTOCOL}: update the {older}");
+                return Err(Ended::Refused(text));
+            }
+            ToWorker::Refused { reason } => return Err(Ended::Refused(reason)),
+            ToWorker::Welcome { .. }
+            | ToWorker::Spec { .. }
+            | ToWorker::Start(_)
+            | ToWorker::Cancel(_)
+            | ToWorker::Acknowledge { .. }
+            | ToWorker::Forget(_) => return Err(lost(NO_SENSE)),
+        };
+        let hello = ToHub::Hello {
+            protocol: PROTOCOL,
+            key: self.identity.public(),
+            signature: self.identity.sign(&nonce),
+            offer: self.offer.clone(),
+            paused: false,
+            held: self.agent.holdings().list(),
+        };
+        send(&mut sink, &hello).await?;
+        match next_message(&mut stream).await? {
+            ToWorker::Welcome { worker, heartbeat_ms: Millis(heartbeat), token } => {
+                let heartbeat = Duration::from_millis(heartbeat).clamp(HEARTBEAT_MIN, HEARTBEAT_MAX);
+                Ok((sink, stream, Welcome { worker, heartbeat, token }))
+            }
+            ToWorker::Refused { reason } => Err(Ended::Refused(reason)),
+            ToWorker::Challenge { .. }
+            | ToWorker::Spec { .. }
+            | ToWorker::Start(_)
+            | ToWorker::Cancel(_)
+            | ToWorker::Acknowledge { .. }
+            | ToWorker::Forget(_) => Err(lost(NO_SENSE)),
+        }
+    }
+
+    /// Does what the hub says until the connection ends.
+    async fn read(&self, mut stream: SplitStream<Socket>, silence_max: Duration) -> Ended {
+        loop {
+            let message = match timeout(silence_max, next_frame(&mut stream)).await {
+                Err(_) => return lost("the hub does not answer"),
+                Ok(Err(ended)) => return ended,
+                Ok(Ok(None)) => continue,
+                Ok(Ok(Some(message))) => message,
+            };
+            match self.agent.on_message(message) {
+                Ok(None) => {}
+                Ok(Some(reason)) => return Ended::Refused(reason),
+                Err(breach) => return lost(breach),
+            }
+        }
+    }
+
+    /// Sends what there is until the connection ends.
+    async fn write(
+        &self,
+        mut sink: Sink,
+        logs: &mut mpsc::Receiver<Piece>,
+        stop: &mut watch::Receiver<bool>,
+        heartbeat: Duration,
+    ) -> Result<Infallible, Ended> {
+        let again = self.agent.holdings().unacknowledged();
+        for (batch, results) in again {
+            send(&mut sink, &ToHub::Finished { batch, results }).await?;
+        }
+        let mut beats = interval(heartbeat);
+        beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                results = self.agent.outbox.take() => self.send_results(&mut sink, results).await?,
+                _ = beats.tick() => {
+                    let held = self.agent.holdings().list();
+                    send(&mut sink, &ToHub::Heartbeat { held }).await?;
+                    // The answer shows that the hub is there, even if it has nothing to say.
+                    in_time(sink.send(Message::Ping(Default::default()))).await?;
+                }
+                Some((attempt, text)) = logs.recv() => send(&mut sink, &ToHub::Log { attempt, text }).await?,
+                () = stopped(stop) => {
+                    let farewell = async {
+                        self.send_results(&mut sink, self.agent.outbox.take_now()).await?;
+                        send(&mut sink, &ToHub::Leaving).await?;
+                        sink.close().await.map_err(lost)
+                    };
+                    // The hub learns it from the end of the connection otherwise.
+                    let _ = timeout(FAREWELL_TIME_MAX, farewell).await;
+                    return Err(Ended::Stopped);
+                }
+            }
+        }
+    }
+
+    async fn send_results(&self, sink: &mut Sink, results: Vec<gleaner_wire::Finished>) -> Result<(), Ended> {
+        if results.is_empty() {
+            return Ok(());
+        }
+        let failed = results.iter().filter(|result| matches!(result.outcome, Outcome::Failed { .. })).count() as u64;
+        let done = results.iter().filter(|result| matches!(result.outcome, Outcome::Done(_))).count() as u64;
+        // All batches are numbered before the first is sent: what a lost connection leaves is sent again.
+        let numbered = batches(results).into_iter().map(|results| {
+            let batch = self.agent.holdings().finish(results.clone());
+            ToHub::Finished { batch, results }
+        });
+        for message in numbered.collect::<Vec<_>>() {
+            send(sink, &message).await?;
+        }
+        (self.report)(Report::Finished { done, failed });
+        Ok(())
+    }
+}
+
+/// Waits until the worker is to stop.
+pub async fn stopped(stop: &mut watch::Receiver<bool>) {
+    // A sender that is gone can never say stop, and then nobody wants the worker any more either.
+    let _ = stop.wait_for(|stop| *stop).await;
+}
+
+async fn in_time<T, E: ToString>(work: impl Future<Output = Result<T, E>>) -> Result<T, Ended> {
+    timeout(SEND_TIME_MAX, work).await.map_err(|_| lost("the hub takes no messages"))?.map_err(lost)
+}
+
+async fn send(sink: &mut Sink, message: &ToHub) -> Result<(), Ended> {
+    in_time(sink.send(Message::binary(encode(message)))).await
+}
+
+/// The next message; `None` for a frame that only keeps the connection alive.
+async fn next_frame(stream: &mut SplitStream<Socket>) -> Result<Option<ToWorker>, Ended> {
+    match stream.next().await {
+        Some(Ok(Message::Binary(bytes))) => decode(&bytes).map(Some).map_err(lost),
+        Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => Ok(None),
+        Some(Ok(Message::Text(_))) => Err(lost("the hub sent text")),
+        Some(Ok(Message::Close(_))) | None => Err(lost("the hub closed the connection")),
+        Some(Err(error)) => Err(lost(error)),
+    }
+}
+
+async fn next_message(stream: &mut SplitStream<Socket>) -> Result<ToWorker, Ended> {
+    loop {
+        if let Some(message) = next_frame(stream).await? {
+            return Ok(message);
+        }
+    }
+}

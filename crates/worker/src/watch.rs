@@ -1,0 +1,135 @@
+//! When a running attempt has to stop: its time is over, the hub cancelled it, or the worker ends.
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use gleaner_wire::AttemptId;
+
+/// How often something that waits looks up.
+pub const LOOK_UP: Duration = Duration::from_millis(10);
+
+/// The attempts that are not wanted any more. Asking costs nothing while there are none.
+#[derive(Debug, Default)]
+pub struct Cancels {
+    all: AtomicBool,
+    count: AtomicUsize,
+    attempts: Mutex<HashSet<AttemptId>>,
+}
+
+impl Cancels {
+    /// From now on this attempt is cancelled.
+    pub fn cancel(&self, attempt: AttemptId) {
+        self.change(|attempts| {
+            attempts.insert(attempt);
+        });
+    }
+
+    /// From now on every attempt is cancelled, because the worker ends.
+    pub fn cancel_all(&self) {
+        self.all.store(true, Ordering::Release);
+    }
+
+    /// The attempt has ended.
+    pub fn forget(&self, attempt: AttemptId) {
+        if self.count.load(Ordering::Acquire) > 0 {
+            self.change(|attempts| {
+                attempts.remove(&attempt);
+            });
+        }
+    }
+
+    /// Whether the attempt is cancelled.
+    pub fn has(&self, attempt: AttemptId) -> bool {
+        self.all.load(Ordering::Acquire)
+            || self.count.load(Ordering::Acquire) > 0
+                && self.attempts.lock().unwrap_or_else(PoisonError::into_inner).contains(&attempt)
+    }
+
+    fn change(&self, change: impl FnOnce(&mut HashSet<AttemptId>)) {
+        let mut attempts = self.attempts.lock().unwrap_or_else(PoisonError::into_inner);
+        change(&mut attempts);
+        self.count.store(attempts.len(), Ordering::Release);
+    }
+}
+
+/// Why a running attempt has to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interruption {
+    /// Its time is over.
+    TimeLimit,
+    /// It is not wanted any more.
+    Cancelled,
+}
+
+/// The eye on one running attempt.
+#[derive(Clone, Debug)]
+pub struct Watch {
+    attempt: AttemptId,
+    deadline: Option<Instant>,
+    cancels: Arc<Cancels>,
+}
+
+impl Watch {
+    /// Starts to watch an attempt that may run for this long from now.
+    pub fn start(attempt: AttemptId, time: Duration, cancels: Arc<Cancels>) -> Self {
+        Self { attempt, deadline: Instant::now().checked_add(time), cancels }
+    }
+
+    /// The attempt.
+    pub fn attempt(&self) -> AttemptId {
+        self.attempt
+    }
+
+    /// The time that is left.
+    pub fn left(&self) -> Duration {
+        self.deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(Instant::now()))
+    }
+
+    /// Whether to go on.
+    pub fn check(&self) -> Result<(), Interruption> {
+        if self.cancels.has(self.attempt) {
+            return Err(Interruption::Cancelled);
+        }
+        if self.left().is_zero() { Err(Interruption::TimeLimit) } else { Ok(()) }
+    }
+
+    /// Waits for a span, or until it has to stop.
+    pub fn sleep(&self, span: Duration) -> Result<(), Interruption> {
+        let end = Instant::now().checked_add(span);
+        loop {
+            self.check()?;
+            let rest = end.map_or(Duration::MAX, |end| end.saturating_duration_since(Instant::now()));
+            if rest.is_zero() {
+                return Ok(());
+            }
+            std::thread::sleep(rest.min(self.left()).min(LOOK_UP));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cancelled_attempt_stops_and_others_go_on() {
+        let cancels = Arc::new(Cancels::default());
+        let minute = Duration::from_secs(60);
+        let (first, second) = (AttemptId(1), AttemptId(2));
+        let watches = [first, second].map(|attempt| Watch::start(attempt, minute, cancels.clone()));
+        cancels.cancel(first);
+        assert_eq!(watches[0].sleep(minute), Err(Interruption::Cancelled));
+        assert_eq!(watches[1].check(), Ok(()));
+        cancels.forget(first);
+        assert_eq!(watches[0].check(), Ok(()));
+        cancels.cancel_all();
+        assert_eq!(watches[1].check(), Err(Interruption::Cancelled));
+    }
+
+    #[test]
+    fn time_runs_out_within_a_sleep() {
+        let watch = Watch::start(AttemptId(1), Duration::from_millis(1), Arc::default());
+        assert_eq!(watch.sleep(Duration::from_secs(60)), Err(Interruption::TimeLimit));
+    }
+}
