@@ -43,3 +43,8 @@ need_rust() {
 need_vulkan() {
     if [ -e /dev/nvidia0 ]; then need_packages libvulkan1; else need_packages mesa-vulkan-drivers; fi
 }
+
+# The folder that cargo builds into.
+target_folder() {
+    cargo metadata --format-version 1 --no-deps | sed -n 's/.*"target_directory":"\([^"]*\)".*/\1/p'
+}

@@ -138,6 +138,16 @@ impl Network {
         self.workers.iter().map(|member| member.name.as_str())
     }
 
+    /// The hub's process.
+    pub fn hub_pid(&self) -> Result<u32> {
+        self.hub.child.id().context("the hub has ended")
+    }
+
+    /// The workers' processes.
+    pub fn worker_pids(&self) -> impl Iterator<Item = u32> {
+        self.workers.iter().filter_map(|member| member.child.id())
+    }
+
     /// Ends everything, the workers first.
     pub async fn stop(mut self) -> Result<()> {
         let members: Vec<Member> = self.workers.drain(..).collect();

@@ -16,19 +16,12 @@ pub enum Align {
 pub struct Table {
     columns: Vec<(&'static str, Align)>,
     rows: Vec<Vec<String>>,
-    indent: usize,
 }
 
 impl Table {
     /// A table with these columns.
     pub fn new(columns: impl IntoIterator<Item = (&'static str, Align)>) -> Self {
-        Self { columns: columns.into_iter().collect(), rows: Vec::new(), indent: 0 }
-    }
-
-    /// The same, moved to the right.
-    pub fn indented(mut self, spaces: usize) -> Self {
-        self.indent = spaces;
-        self
+        Self { columns: columns.into_iter().collect(), rows: Vec::new() }
     }
 
     /// Adds a row. Control characters of names from outside are taken out here.
@@ -50,9 +43,7 @@ impl Table {
                 Align::Left => format!("{cell:<width$}"),
                 Align::Right => format!("{cell:>width$}"),
             });
-            format!("{:indent$}{}", "", padded.collect::<Vec<_>>().join("  "), indent = self.indent)
-                .trim_end()
-                .to_owned()
+            padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()
         };
         let heading = line(&self.columns.iter().map(|(name, _)| *name).collect::<Vec<_>>());
         let mut lines = vec![style(heading).dim().to_string()];

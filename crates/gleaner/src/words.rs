@@ -20,7 +20,11 @@ pub fn span(span: Millis) -> String {
 pub fn ago(moment: Millis) -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
     let now = Millis(u64::try_from(now.as_millis()).unwrap_or(u64::MAX));
-    format!("{} ago", span(Millis(now.since(moment).0 / 1000 * 1000)))
+    match now.since(moment).0 / 1000 {
+        0 => "just now".to_owned(),
+        seconds @ 1..60 => format!("{seconds} s ago"),
+        seconds @ 60.. => format!("{} ago", span(Millis(seconds * 1000))),
+    }
 }
 
 /// Money with its unit.

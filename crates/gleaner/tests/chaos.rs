@@ -39,7 +39,8 @@ impl Chance {
 
 #[test]
 fn fifty_kills_change_no_byte_of_the_results() {
-    let seed = std::env::var("GLEANER_SEED").map_or_else(|_| u64::from(std::process::id()), |seed| seed.parse().expect("a number"));
+    let seed = std::env::var("GLEANER_SEED")
+        .map_or_else(|_| u64::from(std::process::id()), |seed| seed.parse().expect("a number"));
     let mut chance = Chance(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     let mut network = Network::start(WORKERS);
     network.write("program.wasm", programs::patterned(200, BYTES));

@@ -153,7 +153,7 @@ fn an_interrupted_fetch_goes_on_where_it_was() {
     std::fs::write(folder.join("1.part"), &programs::pattern(2, 50_000)[..20_000]).expect("written");
     std::fs::write(folder.join("2"), "damaged").expect("written");
     let ended = network.run(&["job", "fetch", &job.to_string(), "--out", "out"]).succeeded();
-    assert!(ended.stderr.contains("1 were there before"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("1 of them there before"), "{}", ended.stderr);
     for index in 0..20 {
         assert_eq!(network.read(&format!("out/square/{index}")), programs::pattern(index + 1, 50_000));
     }

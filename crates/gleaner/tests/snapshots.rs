@@ -42,7 +42,8 @@ fn normal(text: &str, network: &Network) -> String {
         words.join(" ").replace("N m N s", "N s").replace("N ms", "N s")
     });
     // Columns move with the width of what was replaced.
-    let squeeze = |line: String| line.split("  ").map(str::trim).filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ");
+    let squeeze =
+        |line: String| line.split("  ").map(str::trim).filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ");
     lines.map(squeeze).collect::<Vec<_>>().join("\n") + "\n"
 }
 

@@ -51,7 +51,9 @@ pub async fn perform(args: &Args) -> Result<ExitCode> {
         // Mesa's software driver takes all cores for each worker otherwise, and four would only fight over them.
         environment: vec![("LP_NUM_THREADS", "1")],
     };
-    say(format!("Starting a hub and {WORKERS} workers, each a process of its own; each worker tests its devices first."));
+    say(format!(
+        "Starting a hub and {WORKERS} workers, each a process of its own; each worker tests its devices first."
+    ));
     let mut network = Network::start(plan).await?;
     let outcome = tokio::select! {
         outcome = show(&mut network, args, state.path()) => outcome,

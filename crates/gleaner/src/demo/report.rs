@@ -135,9 +135,11 @@ impl Report {
     /// How many cores the workers share, if they compute on the processor and are more than its cores.
     fn shared_cores(&self) -> Option<usize> {
         let on_processor = self.workers.iter().all(|worker| {
-            let kinds = worker.offer.devices.iter().filter(|device| {
-                device.runtimes.iter().any(|offer| offer.runtime == self.runtime)
-            });
+            let kinds = worker
+                .offer
+                .devices
+                .iter()
+                .filter(|device| device.runtimes.iter().any(|offer| offer.runtime == self.runtime));
             kinds.into_iter().all(|device| matches!(device.kind, DeviceKind::Cpu | DeviceKind::Software))
         });
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
@@ -160,7 +162,11 @@ impl Report {
             text += &format!("\n{} of the {} reserved went back.", words::money(back), words::money(cap));
         }
         if let Some(ledger) = &self.ledger {
-            text += &format!("\nThe hub's {} add up to the {} that came in.", words::count(ledger.accounts.len() as u64, "account"), words::money(ledger.issued));
+            text += &format!(
+                "\nThe hub's {} add up to the {} that came in.",
+                words::count(ledger.accounts.len() as u64, "account"),
+                words::money(ledger.issued)
+            );
         }
         text
     }

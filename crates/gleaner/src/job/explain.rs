@@ -48,7 +48,7 @@ fn render(view: &ExplainView) -> String {
         let expected =
             running.expected_at.map(|end| format!(", expected to take {}", words::span(end.since(running.since))));
         lines.push(format!(
-            "{} runs on {} since {}{}{second}",
+            "{} runs on {}, placed {}{}{second}",
             words::plain(&running.task),
             words::plain(&running.worker),
             words::ago(running.since),

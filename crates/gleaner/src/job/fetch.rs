@@ -24,8 +24,11 @@ pub struct Args {
 pub async fn perform(client: &Client, args: &Args) -> Result<ExitCode> {
     let view = client.job(args.job).await?;
     let fetched = run::fetch(client, &view, &args.out).await?;
-    let kept =
-        if fetched.kept > 0 { format!(", {} were there before", words::grouped(fetched.kept)) } else { String::new() };
+    let kept = if fetched.kept > 0 {
+        format!(", {} of them there before", words::grouped(fetched.kept))
+    } else {
+        String::new()
+    };
     let (files, bytes) = (words::count(fetched.files, "file"), words::bytes(fetched.bytes));
     say(format!("{files} ({bytes}) in {}{kept}", args.out.display()));
     fetched.pictures.iter().try_for_each(|picture| data(&picture.display().to_string()))?;

@@ -1,0 +1,61 @@
+//! `gleaner doctor`: what this machine can share, what is missing, and the command that fixes it.
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use console::style;
+use gleaner_worker::{Finding, State};
+use serde_json::json;
+
+use crate::output::{self, data};
+use crate::progress::spinner;
+use crate::settings::Settings;
+use crate::{share, words};
+
+/// Options of `gleaner doctor`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    share: share::Args,
+}
+
+/// Looks at the machine; exit 1 if nothing at all can be shared.
+pub async fn perform(settings: &Settings, args: &Args) -> Result<ExitCode> {
+    let hub = settings.hub_url().unwrap_or_default();
+    let config = args.share.config(settings, hub)?;
+    let spinner = spinner("testing the devices");
+    let findings = tokio::task::spawn_blocking(move || gleaner_worker::doctor(&config)).await;
+    spinner.finish_and_clear();
+    let findings = findings.context("the tests broke")?;
+    if args.json {
+        output::json(&findings.iter().map(as_json).collect::<Vec<_>>())?;
+    } else {
+        findings.iter().try_for_each(|finding| data(&render(finding)))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn as_json(finding: &Finding) -> serde_json::Value {
+    match &finding.state {
+        State::Works { detail } => json!({ "capability": finding.capability, "works": true, "detail": detail }),
+        State::Missing { why, fix } => {
+            json!({ "capability": finding.capability, "works": false, "why": why, "fix": fix })
+        }
+    }
+}
+
+/// A finding in a line, with the command that would fix it in another.
+pub fn render(finding: &Finding) -> String {
+    let capability = words::plain(&finding.capability);
+    match &finding.state {
+        State::Works { detail } => {
+            format!("{} {capability}: {}", style("works  ").green(), words::plain(detail))
+        }
+        State::Missing { why, fix } => {
+            let (why, fix) = (words::plain(why), words::plain(fix));
+            format!("{} {capability}: {why}\n        {} {fix}", style("missing").yellow(), style("fix:").cyan())
+        }
+    }
+}

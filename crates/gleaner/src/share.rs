@@ -1,0 +1,121 @@
+//! `gleaner share`: shares this machine with a hub until Ctrl-C.
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use gleaner_wire::{Millis, Offer};
+use gleaner_worker::{Config, Finding, Report};
+use tokio::sync::watch;
+
+use crate::interrupt::Interrupt;
+use crate::output::say;
+use crate::price::HourlyPrice;
+use crate::settings::Settings;
+use crate::{doctor, words};
+
+/// Options of `gleaner share`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Name of this worker [default: the machine's]
+    #[arg(long)]
+    name: Option<String>,
+    /// Region this machine is in
+    #[arg(long, default_value = "local")]
+    region: String,
+    /// Price for an hour of one device or processor slot
+    #[arg(long, default_value = "0.36 GLN/h")]
+    price: HourlyPrice,
+    /// How many tasks the processor takes at a time [default: its cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    cpu_slots: Option<u16>,
+    /// Do not share GPUs
+    #[arg(long)]
+    no_gpu: bool,
+    /// Do not share the processor
+    #[arg(long, conflicts_with_all = ["cpu_slots", "no_gpu"])]
+    no_cpu: bool,
+    /// Share only GPUs whose name contains this
+    #[arg(long, value_name = "NAME", conflicts_with = "no_gpu")]
+    adapter: Option<String>,
+    /// Which worker of this machine it is, if there are several
+    #[arg(long, default_value_t = 1, hide = true)]
+    number: u32,
+}
+
+/// Shares the machine.
+pub async fn perform(settings: &Settings, args: &Args) -> Result<ExitCode> {
+    let mut interrupt = Interrupt::listen()?;
+    let config = args.config(settings, settings.hub_url()?)?;
+    let (stop, stopped) = watch::channel(false);
+    let worker = tokio::spawn(gleaner_worker::run(config, stopped, |report| tell(&report)));
+    tokio::pin!(worker);
+    tokio::select! {
+        ended = &mut worker => ended.context("the worker broke")??,
+        () = interrupt.came() => {
+            say("finishing; Ctrl-C again leaves at once");
+            stop.send_replace(true);
+            tokio::select! {
+                ended = &mut worker => ended.context("the worker broke")??,
+                () = interrupt.came() => return Ok(ExitCode::FAILURE),
+            }
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+impl Args {
+    /// What the worker is told.
+    pub fn config(&self, settings: &Settings, hub: String) -> Result<Config> {
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let cores = u16::try_from(cores).unwrap_or(u16::MAX).min(Offer::SLOTS_MAX);
+        Ok(Config {
+            hub,
+            dir: settings.folder()?.join("workers").join(self.number.to_string()),
+            name: self.name.clone().unwrap_or_else(machine_name),
+            region: self.region.clone(),
+            price_per_second: self.price.per_second(),
+            cpu_slots: if self.no_cpu { 0 } else { self.cpu_slots.unwrap_or(cores) },
+            gpu: !self.no_gpu,
+            child: own_program()?,
+            adapter: self.adapter.clone(),
+        })
+    }
+}
+
+fn own_program() -> Result<PathBuf> {
+    std::env::current_exe().context("cannot find this program's own file")
+}
+
+fn machine_name() -> String {
+    let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    if name.is_empty() { "worker".to_owned() } else { words::plain(&name).chars().take(64).collect() }
+}
+
+fn tell(report: &Report) {
+    match report {
+        Report::Tested { offer, missing } => tell_offer(offer, missing),
+        Report::Connected { worker } => say(format!("joined the hub as worker {worker}; Ctrl-C leaves")),
+        Report::Reconnecting { in_ms, why } => {
+            say(format!(
+                "no connection to the hub ({}); next try in {}",
+                words::plain(why),
+                words::span(Millis(*in_ms))
+            ));
+        }
+        Report::Finished { done, failed } => tracing::info!(done, failed, "attempts ended"),
+    }
+}
+
+fn tell_offer(offer: &Offer, missing: &[Finding]) {
+    for device in &offer.devices {
+        let runtimes =
+            device.runtimes.iter().map(|one| format!("{} at speed {}", one.runtime, words::grouped(one.score.into())));
+        let runtimes: Vec<String> = runtimes.collect();
+        let name = words::plain(&device.name);
+        let (memory, slots) = (words::bytes(device.memory.0), words::count(device.slots.into(), "slot"));
+        say(format!("sharing {name} ({}, {memory}, {slots}): {}", device.kind, runtimes.join(", ")));
+    }
+    for finding in missing {
+        say(doctor::render(finding));
+    }
+}
