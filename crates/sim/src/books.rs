@@ -1,0 +1,271 @@
+//! The world's own books beside the hub's: who was given what, who delivered first, and what anyone can have earned at most.
+//!
+//! Only what can be seen from outside the core is used: events, effects and views.
+use std::collections::{BTreeMap, BTreeSet};
+
+use gleaner_core::ledger::Account;
+use gleaner_core::{Core, Effect, Event, Ticket};
+use gleaner_wire::api::JobState;
+use gleaner_wire::{Amount, AttemptId, Finished, InputSpec, JobId, Outcome, Output, WorkerId};
+
+use crate::job_plan::JobPlan;
+
+/// An attempt that was started.
+struct Started {
+    worker: WorkerId,
+    job: JobId,
+    group: u16,
+    index: u32,
+    price: Amount,
+    /// Whether it has ended in any way; it can never be paid again.
+    ended: bool,
+}
+
+struct Booked {
+    plan: usize,
+    cap: Amount,
+    done: BTreeSet<(u16, u32)>,
+    /// What it cost in the end.
+    cost: Option<Amount>,
+}
+
+/// What a worker may be paid for the results it has just sent.
+#[derive(Default)]
+pub(crate) struct Claim {
+    sender: Option<WorkerId>,
+    most: u64,
+    done: Vec<(AttemptId, Output)>,
+    failed: Vec<AttemptId>,
+}
+
+/// The books.
+pub(crate) struct Books {
+    plans: Vec<JobPlan>,
+    deposits: BTreeMap<String, u64>,
+    jobs: BTreeMap<JobId, Booked>,
+    by_plan: BTreeMap<u64, JobId>,
+    attempts: BTreeMap<AttemptId, Started>,
+    earned: Vec<Amount>,
+}
+
+impl Books {
+    pub fn new(plans: &[JobPlan]) -> Self {
+        Self {
+            plans: plans.to_vec(),
+            deposits: BTreeMap::new(),
+            jobs: BTreeMap::new(),
+            by_plan: BTreeMap::new(),
+            attempts: BTreeMap::new(),
+            earned: Vec::new(),
+        }
+    }
+
+    /// Looks at an event before it is applied.
+    pub fn before(&mut self, core: &Core, event: &Event) -> Result<Claim, String> {
+        match event {
+            Event::Deposited { account: Account::Requester(name), amount } => {
+                *self.deposits.entry(name.clone()).or_default() += amount.0;
+                Ok(Claim::default())
+            }
+            Event::AttemptsFinished { worker, results } => self.claim(core, *worker, results),
+            Event::Deposited { .. }
+            | Event::HubStarted
+            | Event::TimePassed
+            | Event::WorkerJoined { .. }
+            | Event::WorkerLeft { .. }
+            | Event::WorkerPaused { .. }
+            | Event::WorkerResumed { .. }
+            | Event::WorkerReadmitted { .. }
+            | Event::LeasesRenewed { .. }
+            | Event::JobSubmitted { .. }
+            | Event::JobCancelled { .. }
+            | Event::JobArchived { .. } => Ok(Claim::default()),
+        }
+    }
+
+    fn claim(&mut self, core: &Core, sender: WorkerId, results: &[Finished]) -> Result<Claim, String> {
+        let mut claim = Claim { sender: Some(sender), ..Claim::default() };
+        for Finished { attempt, ran, outcome } in results {
+            let live = core.attempt_label(*attempt).is_some();
+            let Some(started) = self.attempts.get_mut(attempt) else {
+                ensure(!live, || format!("attempt {attempt} runs but was never started"))?;
+                continue;
+            };
+            ensure(!live || !started.ended, || format!("attempt {attempt} has ended and runs again"))?;
+            if !live {
+                started.ended = true;
+            }
+            if started.worker != sender || started.ended {
+                continue;
+            }
+            // The same result twice in one message counts once.
+            started.ended = true;
+            claim.most += started.price.per_second_over(*ran).0;
+            match outcome {
+                Outcome::Done(output) => claim.done.push((*attempt, *output)),
+                Outcome::Failed { .. } | Outcome::Cancelled => claim.failed.push(*attempt),
+            }
+        }
+        Ok(claim)
+    }
+
+    /// Looks at what came of an event.
+    pub fn after(&mut self, core: &Core, claim: &Claim, effects: &[Effect]) -> Result<(), String> {
+        for attempt in &claim.failed {
+            let live = core.attempt_label(*attempt).is_some();
+            ensure(!live, || format!("attempt {attempt} failed and still runs"))?;
+        }
+        self.check_delivered(core, claim)?;
+        self.check_earned(core, claim)?;
+        effects.iter().try_for_each(|effect| self.book(core, effect))
+    }
+
+    fn check_delivered(&mut self, core: &Core, claim: &Claim) -> Result<(), String> {
+        for (attempt, output) in &claim.done {
+            let Started { job, group, index, .. } = &self.attempts[attempt];
+            let name = || format!("task {job}.{group}.{index}");
+            ensure(core.attempt_label(*attempt).is_none(), || format!("{} is delivered and still runs", name()))?;
+            let known = core.outputs(*job, *group, *index, 1);
+            let running = core.job_summary(*job).is_some_and(|summary| summary.state == JobState::Running);
+            if known.is_empty() && !running {
+                continue;
+            }
+            ensure(known == [(*index, *output)], || format!("{}: its output was lost", name()))?;
+            let booked = self.jobs.get_mut(job).ok_or("an attempt of a job that was never accepted")?;
+            ensure(booked.done.insert((*group, *index)), || format!("{} was delivered twice", name()))?;
+        }
+        Ok(())
+    }
+
+    fn check_earned(&mut self, core: &Core, claim: &Claim) -> Result<(), String> {
+        let mut id = 0;
+        while core.balance(&Account::Worker(WorkerId(id))) > Amount::ZERO || (id as usize) < self.earned.len() {
+            if self.earned.len() == id as usize {
+                self.earned.push(Amount::ZERO);
+            }
+            id += 1;
+        }
+        for (before, id) in self.earned.iter_mut().zip(0..) {
+            let now = core.balance(&Account::Worker(WorkerId(id)));
+            let most = if claim.sender == Some(WorkerId(id)) { claim.most } else { 0 };
+            let gained = now.0.checked_sub(before.0).ok_or_else(|| format!("worker {id} lost money"))?;
+            ensure(gained <= most, || format!("worker {id} was paid {gained} and can have earned {most} at most"))?;
+            *before = now;
+        }
+        Ok(())
+    }
+
+    fn book(&mut self, core: &Core, effect: &Effect) -> Result<(), String> {
+        match effect {
+            Effect::StartAttempt { worker, attempt } => self.start(core, *worker, *attempt),
+            Effect::CancelAttempt { attempt, .. } => {
+                if let Some(started) = self.attempts.get_mut(attempt) {
+                    started.ended = true;
+                }
+                Ok(())
+            }
+            Effect::AcceptJob { ticket, job, reserved, .. } => self.accept(*ticket, *job, *reserved),
+            Effect::ArchiveJob { job } => self.end(core, *job),
+            Effect::WelcomeWorker { .. }
+            | Effect::DisconnectWorker { .. }
+            | Effect::RefuseJob { .. }
+            | Effect::AnnounceJob { .. }
+            | Effect::AnnounceWorker { .. }
+            | Effect::AnnounceFailure { .. } => Ok(()),
+        }
+    }
+
+    fn start(&mut self, core: &Core, worker: WorkerId, attempt: AttemptId) -> Result<(), String> {
+        // It may have been called off within the same event.
+        let Some(start) = core.start_message(attempt) else { return Ok(()) };
+        let (job, group, index) = (start.job, start.group, start.index);
+        let name = || format!("task {job}.{group}.{index}");
+        let view = core.worker_view(worker).ok_or("an attempt on a worker that never joined")?;
+        let device = view.offer.devices.get(usize::from(start.device)).ok_or("an attempt on no device")?;
+        let spec = core.spec(job, group).ok_or("an attempt of no group")?;
+        let runs = device.runtimes.iter().any(|offered| offered.runtime == spec.work.runtime());
+        ensure(runs && device.memory.0 >= spec.limits.memory, || format!("{} does not fit worker {worker}", name()))?;
+        let booked = self.jobs.get(&job).ok_or("an attempt of a job that was never accepted")?;
+        ensure(!booked.done.contains(&(group, index)), || format!("{} is started again after it was done", name()))?;
+        let price = device.price_per_second;
+        let before = self.attempts.insert(attempt, Started { worker, job, group, index, price, ended: false });
+        ensure(before.is_none(), || format!("attempt {attempt} was started twice"))
+    }
+
+    fn accept(&mut self, ticket: Ticket, job: JobId, cap: Amount) -> Result<(), String> {
+        let before = *self.by_plan.entry(ticket.0).or_insert(job);
+        ensure(before == job, || format!("one submission became the jobs {before} and {job}"))?;
+        let plan = ticket.0 as usize;
+        self.jobs.entry(job).or_insert(Booked { plan, cap, done: BTreeSet::new(), cost: None });
+        Ok(())
+    }
+
+    fn end(&mut self, core: &Core, job: JobId) -> Result<(), String> {
+        let summary = core.job_summary(job).ok_or("a job is to be archived that is not there")?;
+        let booked = self.jobs.get_mut(&job).ok_or("a job ended that was never accepted")?;
+        if booked.cost.replace(summary.spent).is_some() {
+            return Ok(());
+        }
+        ensure(summary.spent <= booked.cap, || format!("job {job} cost more than its cap"))?;
+        let plan = &self.plans[booked.plan];
+        match &summary.state {
+            JobState::Running => Err(format!("job {job} is to be archived and still runs")),
+            JobState::Done => check_outputs(core, job, plan),
+            JobState::Cancelled => ensure(plan.cancel_at.is_some(), || format!("nobody cancelled job {job}")),
+            JobState::Failed { reason, .. } => {
+                ensure(plan.may_fail, || format!("nothing explains that job {job} failed: {reason}"))
+            }
+        }
+    }
+
+    /// The requesters' money: what is left, what is reserved and what was spent make up what came in.
+    pub fn check_money(&self, core: &Core) -> Result<(), String> {
+        let ledger = core.ledger_view();
+        let sum: u64 = ledger.accounts.values().map(|amount| amount.0).sum();
+        let deposited: u64 = self.deposits.values().sum();
+        ensure(sum == ledger.issued.0, || "the accounts do not sum to what was issued".into())?;
+        ensure(deposited == ledger.issued.0, || "more was issued than came in".into())?;
+        for (requester, deposited) in &self.deposits {
+            let free = core.balance(&Account::Requester(requester.clone())).0;
+            let theirs = self.jobs.values().filter(|booked| self.plans[booked.plan].requester == *requester);
+            let used: u64 = theirs.map(|booked| booked.cost.unwrap_or(booked.cap).0).sum();
+            ensure(free + used == *deposited, || format!("{requester}: {free} free and {used} used of {deposited}"))?;
+        }
+        Ok(())
+    }
+
+    /// Whether this submission has led to a job that ended.
+    pub fn has_ended(&self, plan: usize) -> bool {
+        self.by_plan.get(&(plan as u64)).is_some_and(|job| self.jobs[job].cost.is_some())
+    }
+}
+
+/// Every task of a job that is done has delivered what is true of it.
+fn check_outputs(core: &Core, job: JobId, plan: &JobPlan) -> Result<(), String> {
+    let groups = core.group_count(job).ok_or("an ended job without groups")?;
+    let mut outputs: Vec<Vec<Output>> = Vec::new();
+    for group in 0..groups {
+        let spec = core.spec(job, group).ok_or("an ended job without its specification")?;
+        let count = spec.extent.count() as u32;
+        let delivered = core.outputs(job, group, 0, u32::MAX);
+        ensure(delivered.len() == count as usize, || format!("job {job} is done without all of group {group}"))?;
+        for (index, output) in &delivered {
+            let read = |input: &InputSpec| match input {
+                InputSpec::Output { group, .. } => {
+                    let from = &outputs[usize::from(*group)];
+                    Some(if from.len() == 1 { from[0] } else { from[*index as usize] })
+                }
+                InputSpec::File { .. } | InputSpec::Gather { .. } => None,
+            };
+            let reads: Vec<Output> = spec.inputs.iter().filter_map(read).collect();
+            let truth = plan.truths[usize::from(group)].output(spec.extent.value(*index), &reads);
+            ensure(truth == *output, || format!("task {job}.{group}.{index} has a wrong output"))?;
+        }
+        outputs.push(delivered.into_iter().map(|(_, output)| output).collect());
+    }
+    Ok(())
+}
+
+pub(crate) fn ensure(holds: bool, what: impl FnOnce() -> String) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(what()) }
+}

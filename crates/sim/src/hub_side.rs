@@ -1,0 +1,165 @@
+//! What the hub's shell does in the world: hears workers, acts on effects, answers clients.
+use gleaner_core::{Effect, Event, Session};
+use gleaner_wire::{JobId, Millis, ToHub, ToWorker, WorkerId, WorkerKey};
+
+use crate::scenario::MILLISECOND;
+use crate::world::{Answer, What, World};
+
+/// How long the archive takes.
+const ARCHIVE_TIME: u64 = 20 * MILLISECOND;
+/// How long the hub has been able to hold a connection that was replaced.
+const REPLACED_MS_MAX: u64 = 20_000;
+
+impl World<'_> {
+    /// A message reached the hub, if the hub still knows its connection.
+    pub fn hub_hears(&mut self, worker: u32, session: u64, message: ToHub) -> Result<(), String> {
+        if !self.hub_up {
+            return Ok(());
+        }
+        if let ToHub::Hello { key, offer, paused, held, .. } = message {
+            offer.check().map_err(|error| error.to_string())?;
+            if let Some(old) = self.sessions[worker as usize].replace(session) {
+                let seen = self.now + self.chance.below(REPLACED_MS_MAX) * MILLISECOND;
+                self.agenda.note(seen, What::Ended { worker, session: old });
+            }
+            return self.tell(Event::WorkerJoined { key, session: Session(session), offer, paused, held });
+        }
+        let (Some(id), true) = (self.numbers[worker as usize], self.sessions[worker as usize] == Some(session)) else {
+            return Ok(());
+        };
+        match message {
+            ToHub::Heartbeat { held } => self.tell(Event::LeasesRenewed { worker: id, held }),
+            ToHub::Finished { batch, results } => {
+                self.tell(Event::AttemptsFinished { worker: id, results })?;
+                self.send_to_worker(worker, ToWorker::Acknowledge { batch });
+                Ok(())
+            }
+            ToHub::Paused => self.tell(Event::WorkerPaused { worker: id }),
+            ToHub::Resumed => self.tell(Event::WorkerResumed { worker: id }),
+            ToHub::Leaving => {
+                self.sessions[worker as usize] = None;
+                self.tell(Event::WorkerLeft { worker: id, session: Session(session) })
+            }
+            ToHub::Log { .. } | ToHub::Hello { .. } => Ok(()),
+        }
+    }
+
+    /// Keeps the world's own tables, whether or not the hub lives to act on the effect.
+    pub fn note_effect(&mut self, effect: &Effect) {
+        match effect {
+            Effect::WelcomeWorker { worker, session } => {
+                let index = session.0 as u32;
+                self.numbers[index as usize] = Some(*worker);
+                if self.indices.len() <= worker.0 as usize {
+                    self.indices.resize(worker.0 as usize + 1, u32::MAX);
+                }
+                self.indices[worker.0 as usize] = index;
+            }
+            Effect::AcceptJob { ticket, job, .. } => {
+                let at = job.0 as usize;
+                if self.plans.len() <= at {
+                    self.plans.resize(at + 1, None);
+                }
+                self.plans[at] = Some(ticket.0 as usize);
+            }
+            Effect::ArchiveJob { job } => self.note_end(*job),
+            Effect::StartAttempt { .. }
+            | Effect::CancelAttempt { .. }
+            | Effect::DisconnectWorker { .. }
+            | Effect::RefuseJob { .. }
+            | Effect::AnnounceJob { .. }
+            | Effect::AnnounceWorker { .. }
+            | Effect::AnnounceFailure { .. } => {}
+        }
+    }
+
+    fn note_end(&mut self, job: JobId) {
+        if !self.ended.insert(job) {
+            return;
+        }
+        self.ended_at = self.now;
+        let Some(view) = self.hub.core.job_view(job) else { return };
+        self.useful += view.workers.iter().map(|tally| tally.ran_micros).sum::<u64>();
+        self.spent += view.summary.spent.0;
+    }
+
+    /// Acts on effects.
+    pub fn perform(&mut self, effects: &[Effect]) {
+        let mut at = 0;
+        while let Some(effect) = effects.get(at) {
+            at += 1;
+            match effect {
+                Effect::WelcomeWorker { worker, session } => {
+                    let message =
+                        ToWorker::Welcome { worker: *worker, heartbeat_ms: Millis(0), token: String::new() };
+                    self.send_to_worker(session.0 as u32, message);
+                }
+                Effect::StartAttempt { worker, attempt } => {
+                    let mut starts: Vec<_> = self.hub.core.start_message(*attempt).into_iter().collect();
+                    // What follows for the same worker goes into the same message.
+                    while let Some(Effect::StartAttempt { worker: other, attempt }) = effects.get(at) {
+                        if other != worker {
+                            break;
+                        }
+                        starts.extend(self.hub.core.start_message(*attempt));
+                        at += 1;
+                    }
+                    self.send_to_worker(self.indices[worker.0 as usize], ToWorker::Start(starts));
+                }
+                Effect::CancelAttempt { worker, attempt } => {
+                    self.send_to_worker(self.indices[worker.0 as usize], ToWorker::Cancel(vec![*attempt]));
+                }
+                Effect::DisconnectWorker { worker, .. } => self.hang_up(*worker),
+                Effect::AcceptJob { ticket, job, .. } => {
+                    self.answers[ticket.0 as usize] = Answer::Accepted(*job);
+                }
+                Effect::RefuseJob { ticket, .. } => {
+                    let before = std::mem::replace(&mut self.answers[ticket.0 as usize], Answer::Refused);
+                    self.open_jobs -= usize::from(before == Answer::None);
+                }
+                Effect::ArchiveJob { job } => self.agenda.note(self.now + ARCHIVE_TIME, What::Archived(*job)),
+                Effect::AnnounceJob { .. } | Effect::AnnounceWorker { .. } | Effect::AnnounceFailure { .. } => {}
+            }
+        }
+    }
+
+    fn hang_up(&mut self, worker: WorkerId) {
+        let worker = self.indices[worker.0 as usize];
+        if let Some(session) = self.sessions[worker as usize].take() {
+            self.agenda.note(self.now, What::Ended { worker, session });
+            let seen = self.now + self.latency(worker);
+            self.agenda.note(seen, What::Cut { worker, session });
+        }
+    }
+
+    /// Sends on the connection that the hub has with the worker, if it has one.
+    pub fn send_to_worker(&mut self, worker: u32, message: ToWorker) {
+        let Some(session) = self.sessions[worker as usize].filter(|_| self.hub_up) else { return };
+        if self.is_lost() {
+            return;
+        }
+        let at = self.now + self.latency(worker);
+        self.agenda.note(at, What::ToWorker { worker, session, message: Box::new(message) });
+    }
+
+    /// Whether a message does not arrive.
+    pub fn is_lost(&mut self) -> bool {
+        !self.calm && self.scenario.faults.lost > 0 && self.chance.hits(self.scenario.faults.lost)
+    }
+
+    /// How long a message takes; different for each where messages are to overtake one another.
+    pub fn latency(&mut self, worker: u32) -> u64 {
+        let base = u64::from(self.scenario.workers[worker as usize].latency_ms) * MILLISECOND;
+        match self.scenario.faults.late_ms {
+            late if late > 0 && !self.calm => base + self.chance.below(late * MILLISECOND),
+            _ => base,
+        }
+    }
+}
+
+/// The key of a worker.
+pub(crate) fn key(worker: u32) -> WorkerKey {
+    let mut bytes = [0x6b; 32];
+    bytes[..4].copy_from_slice(&worker.to_be_bytes());
+    WorkerKey(bytes)
+}

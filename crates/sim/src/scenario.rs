@@ -1,0 +1,210 @@
+//! A world before it runs: its workers, its jobs, and every fate that will strike it, all drawn from one seed.
+use gleaner_wire::{Amount, ByteSize, DeviceKind, DeviceOffer, Offer, Runtime, RuntimeOffer};
+
+use crate::chance::{Chance, mix_two};
+use crate::faults::{FATES, Faults};
+use crate::job_plan::{self, JobPlan};
+
+/// Milliseconds in virtual microseconds.
+pub(crate) const MILLISECOND: u64 = 1000;
+
+/// Workers of a small world that can do anything and whose devices never break.
+const UNIVERSAL: usize = 3;
+
+/// A machine.
+#[derive(Clone, Debug)]
+pub(crate) struct WorkerPlan {
+    /// What its devices really do; 1000 is the reference machine.
+    pub speed: u32,
+    /// What its benchmark says they do.
+    pub score: u32,
+    pub kind: DeviceKind,
+    pub memory_gib: u8,
+    pub region: u8,
+    pub slots: u16,
+    pub price: u64,
+    /// Whether it shares its processor beside its GPU.
+    pub processor: bool,
+    pub latency_ms: u16,
+    /// Runs in which its device breaks, per mille.
+    pub device_faults: u16,
+}
+
+/// Something that strikes a worker or the hub.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// The worker's process dies with all it holds; the hub may or may not see the connection end.
+    Crash { worker: u32, away_ms: u64, seen: bool },
+    /// The connection breaks; the worker goes on running. The hub learns of it after a while.
+    Break { worker: u32, away_ms: u64, seen_after_ms: u64 },
+    /// The worker says goodbye and comes back later.
+    Leave { worker: u32, away_ms: u64 },
+    /// The machine sleeps: nothing is sent or done until it wakes.
+    Freeze { worker: u32, for_ms: u64 },
+    /// Everything takes this many thousandths of the time it should.
+    Slow { worker: u32, pace: u32 },
+    /// The owner wants the machine for a while; what runs is handed back or finished.
+    Pause { worker: u32, for_ms: u64, hands_back: bool },
+    /// The worker sends a result for an attempt of somebody else.
+    Forge { worker: u32 },
+    /// The worker sends results for attempts that never were.
+    Babble { worker: u32 },
+    /// The worker reconnects with another offer.
+    Reoffer { worker: u32 },
+    /// The hub dies, after writing an event but before acting on it if `torn`.
+    HubCrash { away_ms: u64, torn: bool },
+}
+
+/// A world before it runs.
+#[derive(Clone, Debug)]
+pub(crate) struct Scenario {
+    pub seed: u64,
+    /// The command that runs it again.
+    pub replay: String,
+    pub faults: Faults,
+    pub workers: Vec<WorkerPlan>,
+    pub jobs: Vec<JobPlan>,
+    /// By time, in microseconds.
+    pub fates: Vec<(u64, Fate)>,
+    /// When faults stop, in microseconds.
+    pub calm_at: u64,
+}
+
+impl Scenario {
+    /// A small world with all kinds of workers, jobs and faults.
+    pub fn small(seed: u64) -> Self {
+        let mut chance = Chance::new(seed);
+        let faults = Faults::drawn(&mut chance);
+        let count = chance.between(3, 20);
+        let mut workers: Vec<_> = (0..count).map(|_| WorkerPlan::drawn(&mut chance, &faults)).collect();
+        // Enough of them can do anything, so that a job that nothing else hinders must get done.
+        for plan in workers.iter_mut().take(UNIVERSAL) {
+            (plan.kind, plan.processor, plan.memory_gib) = (DeviceKind::Nvidia, true, 24);
+            plan.device_faults = 0;
+        }
+        let jobs = job_plan::drawn(&mut chance, faults.calm_at_ms);
+        let replay = format!("gleaner sim --seeds 1 --from {seed}");
+        Self::with_fates(seed, replay, faults, workers, jobs, &mut chance)
+    }
+
+    /// A world of GPU workers and arrays of short tasks, as large as you like.
+    pub fn large(seed: u64, workers: u32, tasks: u64, faults: Faults, word: &str) -> Self {
+        let mut chance = Chance::new(seed);
+        let plans = (0..workers).map(|_| WorkerPlan::gpu(&mut chance, &faults)).collect();
+        let jobs = job_plan::arrays(tasks);
+        let replay = format!("gleaner sim --workers {workers} --tasks {tasks} --seed {seed} --faults {word}");
+        Self::with_fates(seed, replay, faults, plans, jobs, &mut chance)
+    }
+
+    fn with_fates(
+        seed: u64,
+        replay: String,
+        faults: Faults,
+        workers: Vec<WorkerPlan>,
+        jobs: Vec<JobPlan>,
+        chance: &mut Chance,
+    ) -> Self {
+        let fates = fates(chance, &faults, workers.len() as u32);
+        let calm_at = faults.calm_at_ms * MILLISECOND;
+        Self { seed, replay, faults, workers, jobs, fates, calm_at }
+    }
+}
+
+fn fates(chance: &mut Chance, faults: &Faults, workers: u32) -> Vec<(u64, Fate)> {
+    let mut fates = Vec::new();
+    if faults.fates > 0 && faults.fate_every_ms > 0 {
+        for worker in 0..workers {
+            let mut at = chance.below(faults.fate_every_ms * 2);
+            while at < faults.calm_at_ms {
+                fates.push((at * MILLISECOND, fate(chance, faults, worker)));
+                at += 1 + chance.below(faults.fate_every_ms * 2);
+            }
+        }
+    }
+    if faults.hub_crash_every_ms > 0 {
+        let mut at = chance.below(faults.hub_crash_every_ms * 2);
+        while at < faults.calm_at_ms {
+            let away_ms = chance.log_uniform(10, 60_000);
+            fates.push((at * MILLISECOND, Fate::HubCrash { away_ms, torn: chance.hits(500) }));
+            at += 1 + chance.below(faults.hub_crash_every_ms * 2);
+        }
+    }
+    fates.sort_by_key(|(at, _)| *at);
+    fates
+}
+
+fn fate(chance: &mut Chance, faults: &Faults, worker: u32) -> Fate {
+    let allowed: Vec<u32> = (0..FATES).filter(|kind| faults.fates >> kind & 1 == 1).collect();
+    let away_ms = chance.log_uniform(50, 90_000);
+    match *chance.pick(&allowed) {
+        0 => Fate::Crash { worker, away_ms, seen: chance.hits(500) },
+        1 => Fate::Break { worker, away_ms, seen_after_ms: chance.log_uniform(1, 60_000) },
+        2 => Fate::Leave { worker, away_ms },
+        3 => Fate::Freeze { worker, for_ms: chance.log_uniform(100, 120_000) },
+        4 => Fate::Slow { worker, pace: chance.log_uniform(500, 20_000) as u32 },
+        5 => Fate::Pause { worker, for_ms: away_ms, hands_back: chance.hits(500) },
+        6 => Fate::Forge { worker },
+        7 => Fate::Babble { worker },
+        _ => Fate::Reoffer { worker },
+    }
+}
+
+const GPUS: [DeviceKind; 5] =
+    [DeviceKind::Nvidia, DeviceKind::Amd, DeviceKind::Intel, DeviceKind::Apple, DeviceKind::Software];
+/// Regions that workers are in.
+pub(crate) const REGIONS: u64 = 4;
+
+impl WorkerPlan {
+    /// Any machine: speeds over a range of 1:50, benchmarks that are off, and here and there one that lies.
+    fn drawn(chance: &mut Chance, faults: &Faults) -> Self {
+        let speed = chance.log_uniform(200, 10_000) as u32;
+        let boast = if chance.hits(50) { 20_000 } else { chance.between(600, 1500) };
+        let flaky = chance.hits(faults.flaky_workers);
+        Self {
+            speed,
+            score: (u64::from(speed) * boast / 1000).max(1) as u32,
+            kind: if chance.hits(400) { DeviceKind::Cpu } else { *chance.pick(&GPUS) },
+            memory_gib: chance.between(1, 24) as u8,
+            region: chance.below(REGIONS) as u8,
+            slots: chance.log_uniform(1, 8) as u16,
+            price: chance.log_uniform(20_000, 800_000),
+            processor: chance.hits(600),
+            latency_ms: chance.log_uniform(1, 200) as u16,
+            device_faults: if flaky { faults.device_faults as u16 } else { 0 },
+        }
+    }
+
+    /// A machine with one GPU that takes one task at a time.
+    pub(crate) fn gpu(chance: &mut Chance, faults: &Faults) -> Self {
+        let drawn = Self::drawn(chance, faults);
+        let score = (u64::from(drawn.speed) * chance.between(700, 1300) / 1000).max(1) as u32;
+        Self { score, kind: GPUS[usize::from(drawn.region) % 4], slots: 1, processor: false, ..drawn }
+    }
+
+    /// What it offers; `version` is how often it has changed its mind.
+    pub fn offer(&self, index: u32, version: u32) -> Offer {
+        let twist = if version == 0 { 0 } else { mix_two(u64::from(index), u64::from(version)) };
+        let mut devices = Vec::with_capacity(1 + usize::from(self.processor));
+        if self.kind != DeviceKind::Cpu {
+            devices.push(self.device(self.kind, Runtime::Wgsl, twist));
+        }
+        let dropped = twist & 1 == 1 && !devices.is_empty();
+        if self.kind == DeviceKind::Cpu || self.processor && !dropped {
+            devices.push(self.device(DeviceKind::Cpu, Runtime::Wasm, twist));
+        }
+        Offer { name: format!("worker-{index}"), region: format!("region-{}", self.region), devices }
+    }
+
+    fn device(&self, kind: DeviceKind, runtime: Runtime, twist: u64) -> DeviceOffer {
+        let loops_max = (kind == DeviceKind::Software).then_some(65_535);
+        let score = self.score + (twist >> 1 & 1) as u32 * self.score / 4;
+        DeviceOffer {
+            kind,
+            name: kind.to_string(),
+            memory: ByteSize::mib(u64::from(self.memory_gib) * 1024),
+            slots: (self.slots + (twist >> 2 & 3) as u16).saturating_sub((twist >> 4 & 3) as u16).max(1),
+            price_per_second: Amount(self.price + (twist >> 6 & 1) * self.price),
+            runtimes: vec![RuntimeOffer { runtime, score, loops_max }],
+        }
+    }
+}
