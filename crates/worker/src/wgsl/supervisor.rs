@@ -122,7 +122,7 @@ fn patience(time: Duration) -> Watch {
 fn listen(from: ChildStdout, to: &mpsc::SyncSender<io::Result<(Answer, Vec<u8>)>>, output_bytes_max: &AtomicU64) {
     let mut from = BufReader::new(from);
     loop {
-        let answer = read_answer(&mut from, output_bytes_max.load(Ordering::Acquire)).transpose();
+        let answer = read_answer(&mut from, output_bytes_max).transpose();
         let Some(answer) = answer else { return };
         let failed = answer.is_err();
         if to.send(answer).is_err() || failed {
@@ -131,8 +131,10 @@ fn listen(from: ChildStdout, to: &mpsc::SyncSender<io::Result<(Answer, Vec<u8>)>
     }
 }
 
-fn read_answer(from: &mut impl Read, output_bytes_max: u64) -> io::Result<Option<(Answer, Vec<u8>)>> {
+fn read_answer(from: &mut impl Read, output_bytes_max: &AtomicU64) -> io::Result<Option<(Answer, Vec<u8>)>> {
     let Some(answer) = read_frame::<Answer>(from)? else { return Ok(None) };
+    // Read after the answer has come: before, the question may not have been asked yet.
+    let output_bytes_max = output_bytes_max.load(Ordering::Acquire);
     let bytes = match answer {
         Answer::Done { output_bytes, .. } if output_bytes > output_bytes_max => {
             return Err(io::Error::other("the output is larger than its buffer"));
