@@ -3,9 +3,10 @@ use alloc::format;
 use alloc::vec::Vec;
 use gleaner_wire::{Hash, InputSpec, JobId, Output};
 
+use crate::alarms::Alarm;
 use crate::effect::Effect;
 use crate::job::Phase;
-use crate::state::{Alarm, Core};
+use crate::state::Core;
 
 impl Core {
     /// Books an output and opens what waited for it.
@@ -90,7 +91,7 @@ impl Core {
         }
         job.phase = phase;
         job.ended_at = Some(self.now);
-        self.alarms.remove(&(job.deadline, Alarm::Job(id)));
+        self.alarms.unset(job.deadline, Alarm::Job(id));
         let (running, requester, groups) = (job.running, job.requester, job.groups.len() as u16);
         if running > 0 {
             let out = self.attempts.iter().filter(|(_, attempt)| attempt.job == id);

@@ -4,11 +4,12 @@ use core::ops::Bound;
 use gleaner_wire::job_file::Prefer;
 use gleaner_wire::{JobId, Micros};
 
+use crate::alarms::Alarm;
 use crate::attempt::Why;
 use crate::effect::Effect;
 use crate::place::{SeatId, ShapeId, Tier};
 use crate::share::RequesterId;
-use crate::state::{Alarm, Core};
+use crate::state::Core;
 
 /// Requesters, and groups of one requester, that a seat asks before it stays idle.
 const TRIES_MAX: usize = 64;
@@ -221,9 +222,8 @@ impl Core {
     /// Looks again at what was held back, after the time it should have taken.
     fn revisit(&mut self, shape: ShapeId, after: Micros) {
         if self.shapes[shape].revisit.is_none() {
-            let at = self.now.after(after.millis());
+            let at = self.alarms.set(self.now.after(after.millis()), Alarm::Shape(shape));
             self.shapes[shape].revisit = Some(at);
-            self.alarms.insert((at, Alarm::Shape(shape)));
         }
     }
 }

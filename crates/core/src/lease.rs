@@ -2,9 +2,11 @@
 use alloc::vec::Vec;
 use gleaner_wire::{Cause, JobId, Millis, State, WorkerId};
 
+use crate::alarms::Alarm;
 use crate::effect::Effect;
 use crate::job::Phase;
-use crate::state::{Alarm, Core};
+use crate::place::ShapeId;
+use crate::state::Core;
 
 /// What is due for an attempt.
 enum Due {
@@ -16,28 +18,36 @@ enum Due {
 impl Core {
     /// Does what is due.
     pub(crate) fn ring_alarms(&mut self, effects: &mut Vec<Effect>) {
-        while let Some((at, alarm)) = self.alarms.first().copied().filter(|(at, _)| *at <= self.now) {
-            self.alarms.remove(&(at, alarm));
-            match alarm {
-                Alarm::Worker(worker) => self.on_worker_alarm(worker, effects),
-                Alarm::Job(job) => self.on_job_deadline(job, effects),
-                Alarm::Shape(shape) => {
-                    self.shapes[shape].revisit = None;
-                    let waiting = self.shapes[shape].queues.values().flatten().copied();
-                    self.opened.extend(waiting);
+        while let Some(alarms) = self.alarms.ring(self.now) {
+            for alarm in alarms {
+                match alarm {
+                    Alarm::Worker(worker) => self.on_worker_alarm(worker, effects),
+                    Alarm::Job(job) => self.on_job_deadline(job, effects),
+                    Alarm::Shape(shape) => self.on_revisit(shape),
                 }
             }
         }
     }
 
+    fn on_revisit(&mut self, shape: ShapeId) {
+        if self.shapes[shape].revisit.is_some_and(|at| at <= self.now) {
+            self.shapes[shape].revisit = None;
+            let waiting = self.shapes[shape].queues.values().flatten().copied();
+            self.opened.extend(waiting);
+        }
+    }
+
     fn on_job_deadline(&mut self, id: JobId, effects: &mut Vec<Effect>) {
-        let Some(job) = self.jobs.get(&id).filter(|job| job.is_running()) else { return };
+        let Some(job) = self.jobs.get(&id).filter(|job| job.is_running() && job.deadline <= self.now) else { return };
         let left = job.tasks - job.done;
         let reason = alloc::format!("its time limit has passed with {left} tasks left; raise budget.time_max");
         self.end_job(id, Phase::Failed { task: None, cause: None, reason }, effects);
     }
 
     fn on_worker_alarm(&mut self, id: WorkerId, effects: &mut Vec<Effect>) {
+        if self.workers[id.0 as usize].alarm.is_none_or(|at| at > self.now) {
+            return;
+        }
         self.workers[id.0 as usize].alarm = None;
         let held = self.workers[id.0 as usize].attempts.iter().map(|slot| self.attempts.id(*slot));
         let held: Vec<_> = held.collect();
@@ -79,22 +89,17 @@ impl Core {
 
     /// Makes sure that the worker's alarm rings by this time.
     pub(crate) fn alarm_worker_by(&mut self, id: WorkerId, at: Millis) {
-        let worker = &mut self.workers[id.0 as usize];
-        if worker.alarm.is_some_and(|set| set <= at) {
+        if self.workers[id.0 as usize].alarm.is_some_and(|set| set <= at) {
             return;
         }
-        if let Some(set) = worker.alarm.replace(at) {
-            self.alarms.remove(&(set, Alarm::Worker(id)));
-        }
-        self.alarms.insert((at, Alarm::Worker(id)));
+        let rings = self.alarms.set(at, Alarm::Worker(id));
+        self.workers[id.0 as usize].alarm = Some(rings);
     }
 
     /// Sets the worker's alarm to the earliest of what it waits for.
     pub(crate) fn reset_alarm(&mut self, id: WorkerId) {
         let worker = &mut self.workers[id.0 as usize];
-        if let Some(set) = worker.alarm.take() {
-            self.alarms.remove(&(set, Alarm::Worker(id)));
-        }
+        worker.alarm = None;
         let attempts = worker.attempts.iter().map(|slot| self.attempts.at(*slot));
         let wakes = attempts.map(|attempt| attempt.lease.min(attempt.deadline).min(attempt.suspect_at));
         let test = (worker.state == State::Probation && worker.test_at > self.now).then_some(worker.test_at);

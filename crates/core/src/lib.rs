@@ -5,6 +5,7 @@
 #![no_std]
 extern crate alloc;
 
+mod alarms;
 mod assign;
 mod attempt;
 pub mod blame;

@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 use gleaner_wire::{AttemptId, Cause, JobId, Millis, StartAttempt, TaskSpec, WorkerId, WorkerKey};
 use serde::{Deserialize, Serialize};
 
+use crate::alarms::Alarms;
 use crate::attempt::Attempts;
 use crate::effect::Effect;
 use crate::event::Event;
@@ -12,17 +13,9 @@ use crate::learn::Programs;
 use crate::ledger::Ledger;
 use crate::memo::Memo;
 use crate::params::Params;
-use crate::place::{Classes, Index, Seat, SeatId, ShapeId, Shapes};
+use crate::place::{Classes, Index, Seat, SeatId, Shapes};
 use crate::pool::Worker;
 use crate::share::Share;
-
-/// Something that is due at a time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(crate) enum Alarm {
-    Worker(WorkerId),
-    Job(JobId),
-    Shape(ShapeId),
-}
 
 /// Counters since the hub was made; for metrics.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,7 +71,7 @@ pub struct Core {
     pub(crate) attempts: Attempts,
     pub(crate) programs: Programs,
     pub(crate) memo: Memo,
-    pub(crate) alarms: BTreeSet<(Millis, Alarm)>,
+    pub(crate) alarms: Alarms,
     pub(crate) totals: Totals,
     /// Seats that may take work, and groups that may be placed, when the current event is done with.
     #[serde(skip)]
@@ -113,7 +106,7 @@ impl Core {
             attempts: Attempts::default(),
             programs: Programs::default(),
             memo: Memo::default(),
-            alarms: BTreeSet::new(),
+            alarms: Alarms::default(),
             totals: Totals::default(),
             hungry: Vec::new(),
             opened: BTreeSet::new(),
@@ -150,7 +143,7 @@ impl Core {
 
     /// When the next `TimePassed` is due.
     pub fn next_deadline(&self) -> Option<Millis> {
-        self.alarms.first().map(|(at, _)| *at)
+        self.alarms.next()
     }
 
     /// The whole state as bytes.

@@ -5,12 +5,13 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use gleaner_wire::{Amount, Hash, InputSpec, JobId};
 
+use crate::alarms::Alarm;
 use crate::effect::Effect;
 use crate::event::Ticket;
 use crate::job::{Group, Job, Phase};
 use crate::ledger::Account;
 use crate::plan::{self, Graph};
-use crate::state::{Alarm, Core};
+use crate::state::Core;
 
 /// Jobs that one hub works on at a time.
 const JOBS_MAX: usize = 100_000;
@@ -41,7 +42,7 @@ impl Core {
         let (tasks, deadline, groups) = (job.tasks, job.deadline, job.groups.len() as u16);
         self.submissions.insert(submission, id);
         self.jobs.insert(id, job);
-        self.alarms.insert((deadline, Alarm::Job(id)));
+        self.alarms.set(deadline, Alarm::Job(id));
         effects.push(Effect::AcceptJob { ticket, job: id, tasks, reserved });
         effects.push(Effect::AnnounceJob { job: id });
         for group in 0..groups {

@@ -1,0 +1,58 @@
+//! A network on this machine for the time of a benchmark.
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use gleaner_client::{Client, Draft};
+use gleaner_wire::api::JobView;
+
+use super::process::usage;
+use crate::network::{Network, Plan};
+use crate::watch::Watch;
+
+/// The network and its folder, which is removed afterwards.
+pub struct Local {
+    folder: tempfile::TempDir,
+    /// The network.
+    pub network: Network,
+}
+
+impl Local {
+    /// Starts a hub and workers and waits until all have joined.
+    pub async fn start(workers: u32, share: &[&str]) -> Result<Self> {
+        let folder = tempfile::tempdir().context("cannot make a folder for the benchmark")?;
+        let plan = Plan {
+            folder: folder.path().join("state"),
+            logs: folder.path().join("logs"),
+            listen: ([127, 0, 0, 1], 0).into(),
+            workers,
+            share: share.iter().map(|option| (*option).to_owned()).collect(),
+            environment: Vec::new(),
+        };
+        let mut network = Network::start(plan).await?;
+        if workers > 0 {
+            network.ready().await?;
+        }
+        Ok(Self { folder, network })
+    }
+
+    /// Where the benchmark may write; the hub's journal is on the same disk.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Processor time of all workers so far.
+    pub fn workers_cpu_seconds(&self) -> Result<f64> {
+        self.network.worker_pids().map(|pid| Ok(usage(pid)?.cpu_seconds)).sum()
+    }
+
+    /// Ends the network.
+    pub async fn stop(self) -> Result<()> {
+        self.network.stop().await
+    }
+}
+
+/// Submits a job and follows it to its end.
+pub async fn run_to_end(client: &Client, draft: &Draft) -> Result<JobView> {
+    let submitted = client.submit(draft).await?;
+    Watch::new(client, submitted.job).to_end(|_| {}).await
+}

@@ -1,0 +1,98 @@
+//! `gleaner bench`: figures about this machine and this build, each beside a floor or a peer measured in the same run.
+mod efficiency;
+mod figure;
+mod floor;
+mod latency;
+mod local;
+mod memory;
+mod placement;
+mod process;
+mod programs;
+mod throughput;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Subcommand;
+use figure::Figure;
+
+use crate::output;
+
+/// Options of `gleaner bench`.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    what: What,
+    /// Print JSON
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// No-op tasks a second end to end, and the hub's processor time for each
+    Throughput {
+        /// How many tasks
+        #[arg(long, default_value_t = 1_000_000)]
+        tasks: u32,
+        /// How many worker processes
+        #[arg(long, default_value_t = 4)]
+        workers: u32,
+    },
+    /// One task on an idle network, from submission to result
+    Latency {
+        /// How many tasks, one after the other
+        #[arg(long, default_value_t = 200)]
+        runs: u32,
+    },
+    /// Placement decisions a second
+    Placement {
+        /// How many workers are connected
+        #[arg(long, default_value_t = 1_000_000)]
+        workers: u32,
+    },
+    /// The hub's memory with queued tasks
+    Queue {
+        /// How many tasks
+        #[arg(long, default_value_t = 1_000_000)]
+        tasks: u32,
+    },
+    /// The hub's memory with idle workers
+    Idle {
+        /// How many workers
+        #[arg(long, default_value_t = 10_000)]
+        workers: u32,
+    },
+    /// Speed of 4 and 64 workers against one
+    Efficiency {
+        /// How many tasks for each worker
+        #[arg(long, default_value_t = 50)]
+        tasks_each: u32,
+    },
+    /// Hold connections for a measurement
+    #[command(hide = true)]
+    HoldConnections,
+}
+
+/// Measures and prints.
+pub async fn perform(args: &Args) -> Result<ExitCode> {
+    let figures = measure(&args.what).await?;
+    if args.json {
+        output::json(&figures)?;
+    } else {
+        output::data(&figure::table(&figures))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn measure(what: &What) -> Result<Vec<Figure>> {
+    match what {
+        What::Throughput { tasks, workers } => throughput::measure(*tasks, *workers).await,
+        What::Latency { runs } => latency::measure(*runs).await,
+        What::Placement { workers } => placement::measure(*workers),
+        What::Queue { tasks } => memory::measure_queue(*tasks).await,
+        What::Idle { workers } => memory::measure_idle(*workers).await,
+        What::Efficiency { tasks_each } => efficiency::measure(*tasks_each).await,
+        What::HoldConnections => memory::hold_connections().await.map(|()| Vec::new()),
+    }
+}
