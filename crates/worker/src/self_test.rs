@@ -12,6 +12,8 @@ use crate::wgsl::{Adapter, Launcher};
 
 /// The part of the machine's memory that tasks on the processor share.
 const MEMORY_PART: u64 = 2;
+/// What is offered of a card's own memory: drivers do not say how much there is, and every card has this much.
+const DISCRETE_MEMORY: u64 = 2 << 30;
 /// What is offered where the system does not say how much memory there is.
 const MEMORY_UNKNOWN: u64 = 1 << 30;
 const NAME_CHARS_MAX: usize = 64;
@@ -116,14 +118,10 @@ fn choose(mut adapters: Vec<Adapter>, wanted: Option<&str>) -> Vec<Adapter> {
 }
 
 fn offer_adapter(config: &Config, launcher: &Launcher, adapter: Adapter, runtime: RuntimeOffer) -> Device {
-    let memory = match adapter.kind {
-        DeviceKind::Software => adapter.buffer_bytes_max.min(machine_memory() / MEMORY_PART),
-        DeviceKind::Cpu
-        | DeviceKind::Nvidia
-        | DeviceKind::Amd
-        | DeviceKind::Intel
-        | DeviceKind::Apple
-        | DeviceKind::Other => adapter.buffer_bytes_max,
+    let memory = if adapter.discrete {
+        adapter.buffer_bytes_max.min(DISCRETE_MEMORY)
+    } else {
+        machine_memory() / MEMORY_PART
     };
     let offer = DeviceOffer {
         kind: adapter.kind,

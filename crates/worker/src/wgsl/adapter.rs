@@ -59,7 +59,8 @@ fn describe(adapter: &wgpu::Adapter) -> Adapter {
         bus: info.device_pci_bus_id,
         name: info.name,
         twin: 0,
-        buffer_bytes_max: limits.max_buffer_size.min(limits.max_storage_buffer_binding_size),
+        discrete: info.device_type == wgpu::DeviceType::DiscreteGpu,
+        buffer_bytes_max: limits.max_buffer_size,
     }
 }
 

@@ -225,7 +225,8 @@ impl Device {
         let sizes = dispatch.inputs.iter().map(|pieces| pieces.iter().map(Piece::len).sum());
         let inputs: Vec<_> = sizes.map(|size| self.buffer(size, storage)).collect();
         if let Some(error) = scope.pop().await {
-            return Err(Failure::new(Cause::OutOfMemory, format!("the device has no room for the buffers: {error}")));
+            // The task keeps to its limit; it is the device that has less than it offers.
+            return Err(Failure::new(Cause::DeviceFault, format!("the device has no room for the buffers: {error}")));
         }
         for (pieces, buffer) in dispatch.inputs.iter().zip(&inputs) {
             self.fill(pieces, buffer)?;

@@ -24,6 +24,8 @@ pub struct Adapter {
     pub bus: String,
     /// Its position among adapters that are alike.
     pub twin: u16,
+    /// Whether it has memory of its own.
+    pub discrete: bool,
     /// The largest buffer.
     pub buffer_bytes_max: u64,
 }
