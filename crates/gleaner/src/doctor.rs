@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::output::{self, data};
 use crate::progress::spinner;
 use crate::settings::Settings;
-use crate::{share, words};
+use crate::{hub, share, words};
 
 /// Options of `gleaner doctor`.
 #[derive(clap::Args)]
@@ -23,7 +23,7 @@ pub struct Args {
 
 /// Looks at the machine; exit 1 if nothing at all can be shared.
 pub async fn perform(settings: &Settings, args: &Args) -> Result<ExitCode> {
-    let hub = settings.hub_url().unwrap_or_default();
+    let hub = settings.hub_url().unwrap_or_else(|_| format!("http://{}", hub::LISTEN));
     let config = args.share.config(settings, hub)?;
     let spinner = spinner("testing the devices");
     let findings = tokio::task::spawn_blocking(move || gleaner_worker::doctor(&config)).await;

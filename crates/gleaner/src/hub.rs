@@ -9,11 +9,14 @@ use crate::interrupt::Interrupt;
 use crate::output::{data, say};
 use crate::settings::Settings;
 
+/// Where a hub listens unless it is told otherwise.
+pub const LISTEN: &str = "127.0.0.1:7700";
+
 /// Options of `gleaner hub`.
 #[derive(clap::Args)]
 pub struct Args {
     /// Address to listen on; port 0 takes a free one
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7700")]
+    #[arg(long, value_name = "ADDRESS", default_value = LISTEN)]
     listen: SocketAddr,
     /// Starting credit of a requester that the hub has not seen before
     #[arg(long, value_name = "AMOUNT", default_value = "100 GLN")]

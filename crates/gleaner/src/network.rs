@@ -96,6 +96,7 @@ impl Network {
             let mut workers = self.client.workers().await?;
             workers.retain(|worker| worker.state != State::Offline);
             if workers.len() >= self.workers.len() {
+                workers.sort_by(|one, other| one.offer.name.cmp(&other.offer.name));
                 return Ok(workers);
             }
             if Instant::now() > deadline {

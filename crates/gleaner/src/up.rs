@@ -15,7 +15,7 @@ use crate::network::{Network, Plan};
 use crate::output::{data, say};
 use crate::progress::spinner;
 use crate::settings::Settings;
-use crate::words;
+use crate::{hub, words};
 
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
@@ -26,7 +26,7 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=64))]
     workers: u32,
     /// Address for the hub to listen on; port 0 takes a free one
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7700")]
+    #[arg(long, value_name = "ADDRESS", default_value = hub::LISTEN)]
     listen: SocketAddr,
 }
 

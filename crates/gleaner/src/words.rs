@@ -40,7 +40,10 @@ pub fn bytes(count: u64) -> String {
         return format!("{count} B");
     }
     let tenths = count.saturating_mul(10) >> (10 * unit);
-    format!("{}.{} {}", tenths / 10, tenths % 10, UNITS[unit])
+    match tenths % 10 {
+        0 => format!("{} {}", tenths / 10, UNITS[unit]),
+        rest => format!("{}.{rest} {}", tenths / 10, UNITS[unit]),
+    }
 }
 
 /// A count with its noun: `1 task`, `2 tasks`.
@@ -84,7 +87,7 @@ mod tests {
     fn spans_and_sizes_are_short() {
         let spans = [340, 12_440, 200_000, 7_500_000, 90_000_000].map(|ms| span(Millis(ms)));
         assert_eq!(spans, ["340 ms", "12.4 s", "3 m 20 s", "2 h 5 m", "1 d 1 h"]);
-        assert_eq!([0, 1023, 1536, 5 << 30].map(bytes), ["0 B", "1023 B", "1.5 KiB", "5.0 GiB"]);
+        assert_eq!([0, 1023, 1536, 5 << 30].map(bytes), ["0 B", "1023 B", "1.5 KiB", "5 GiB"]);
         assert_eq!([0, 999, 1000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
         assert_eq!((count(1, "task"), count(2000, "task")), ("1 task".to_owned(), "2,000 tasks".to_owned()));
     }

@@ -163,12 +163,13 @@ fn an_interrupted_fetch_goes_on_where_it_was() {
 #[test]
 fn a_paused_worker_gets_no_work_until_it_is_resumed() {
     let network = Network::start(1);
-    network.run(&["worker", "pause", "1"]).succeeded();
+    let worker = network.wait_for_workers(1)[0].id.to_string();
+    network.run(&["worker", "pause", &worker]).succeeded();
     network.write("program.wasm", programs::echo());
     let job = network.submit("job.toml", ARRAY);
     let ended = network.run(&["job", "explain", &job.to_string()]).succeeded();
     assert!(ended.stdout.contains("paused"), "{}", ended.stdout);
-    network.run(&["worker", "resume", "1"]).succeeded();
+    network.run(&["worker", "resume", &worker]).succeeded();
     network.wait_for_job(job, |view| view.summary.state == JobState::Done);
 }
 

@@ -137,5 +137,5 @@ fn listings_line_up() {
     network.submit("impossible.toml", &format!("{array}needs = {{ device = \"nvidia\", memory = \"80GiB\" }}\n"));
     show("job-explain-impossible", &["job", "explain", "2"]);
     show("job-cancel", &["job", "cancel", "2"]);
-    show("worker-pause", &["worker", "pause", "1"]);
+    show("worker-pause", &["worker", "pause", "0"]);
 }
