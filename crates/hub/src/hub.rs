@@ -32,6 +32,11 @@ pub async fn start(config: Config) -> Result<Hub, Error> {
     if !config.listen.ip().is_loopback() && !config.allow_remote {
         return Err(Error::Remote(config.listen));
     }
+    // First of all, so that a second hub hears of the first one and not of a taken port.
+    let dir = &config.dir;
+    let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir);
+    made.map_err(|source| Error::Folder { path: dir.clone(), source })?;
+    let lock = FolderLock::take(dir)?;
     let address = config.listen;
     let listener = TcpListener::bind(address).await.map_err(|source| Error::Listen { address, source })?;
     let address = listener.local_addr().map_err(|source| Error::Listen { address, source })?;
@@ -39,7 +44,7 @@ pub async fn start(config: Config) -> Result<Hub, Error> {
     let (ending, ending_seen) = watch::channel(Ending::No);
     let (stopping, stopping_seen) = watch::channel(false);
     // A long journal takes a while to replay, and the disk may be slow.
-    let opening = tokio::task::spawn_blocking(move || open(&config, runtime, ending_seen, stopping_seen));
+    let opening = tokio::task::spawn_blocking(move || open(&config, lock, runtime, ending_seen, stopping_seen));
     let opened = opening.await.map_err(|_| Error::Defect)??;
     let (ended_sender, ended) = oneshot::channel();
     let Opened { keeper, shared, token_file, journal_path } = opened;
@@ -63,6 +68,7 @@ struct Opened {
 
 fn open(
     config: &Config,
+    lock: FolderLock,
     runtime: tokio::runtime::Handle,
     ending: watch::Receiver<Ending>,
     stopping: watch::Receiver<bool>,
@@ -72,8 +78,6 @@ fn open(
         let path = path.to_owned();
         move |source| Error::Folder { path, source }
     };
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(folder(dir))?;
-    let lock = FolderLock::take(dir)?;
     let token_file = dir.join("api.token");
     let tokens = Tokens::open(&token_file)?;
     let blobs_dir = dir.join("blobs");
@@ -81,6 +85,7 @@ fn open(
     let journal_path = dir.join("hub.db");
     let wrong = |source| Error::Journal { path: journal_path.clone(), source };
     let (journal, recovered) = Journal::open(&journal_path, &config.params).map_err(wrong)?;
+    let (heartbeat_ms, lease_ms) = (recovered.core.params().heartbeat_ms, recovered.core.params().lease_ms);
     let archive = Archive::open(&journal_path).map_err(wrong)?;
     let metrics = Arc::new(Metrics::new());
     let logs_dir = dir.join("logs");
@@ -109,8 +114,8 @@ fn open(
         logs: log_reader,
         live,
         metrics,
-        heartbeat_ms: config.params.heartbeat_ms,
-        lease_ms: config.params.lease_ms,
+        heartbeat_ms,
+        lease_ms,
         stopping,
     };
     Ok(Opened { keeper, shared: Arc::new(shared), token_file, journal_path })

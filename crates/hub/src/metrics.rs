@@ -1,4 +1,4 @@
-//! What the hub counts about itself, for Prometheus. `docs/metrics.md` explains the names.
+//! What the hub counts about itself, for Prometheus. `docs/api.md` explains the names.
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;

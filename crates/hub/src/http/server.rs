@@ -16,8 +16,10 @@ use tokio::sync::watch;
 
 /// The most bytes that hyper buffers for one connection; a WebSocket has its own, smaller ones.
 const BUFFER_BYTES_MAX: usize = 64 * 1024;
-/// How long a client may take to send the head of a request.
-const HEAD_MS_MAX: u64 = 10_000;
+/// How long a client may take to send the head of a request, and stay idle between two.
+const HEAD_MS_MAX: u64 = 75_000;
+/// How long requests under way may take once the hub stops.
+const FAREWELL_MS_MAX: u64 = 2000;
 /// The most connections at a time.
 const CONNECTIONS_MAX: usize = 65_536;
 /// The pause after the system refused to open one more connection.
@@ -62,11 +64,13 @@ async fn serve_connection(stream: Counted, router: Router, mut stopping: watch::
         .header_read_timeout(Duration::from_millis(HEAD_MS_MAX))
         .max_buf_size(BUFFER_BYTES_MAX);
     let serving = builder.serve_connection(TokioIo::new(stream), service).with_upgrades();
+    tokio::pin!(serving);
+    // A client that breaks off is its own affair, here and below.
     tokio::select! {
-        // A client that breaks off is its own affair.
-        _ = serving => {}
-        _ = stopping.changed() => {}
+        _ = serving.as_mut() => return,
+        _ = stopping.changed() => serving.as_mut().graceful_shutdown(),
     }
+    let _ = tokio::time::timeout(Duration::from_millis(FAREWELL_MS_MAX), serving).await;
 }
 
 fn is_about_one_connection(error: &io::Error) -> bool {

@@ -13,6 +13,8 @@ pub(crate) const OUTPUTS_PER_ROW: u32 = 4096;
 pub(crate) struct ArchivedJob {
     /// Which.
     pub(crate) job: JobId,
+    /// The requester's own number of it.
+    pub(crate) submission: u128,
     /// The listing's entry, as JSON.
     pub(crate) summary: String,
     /// The whole view, as JSON.
@@ -33,11 +35,8 @@ pub(crate) struct OutputRow {
 
 /// Stores an ended job; storing it again changes nothing.
 pub(super) fn store(db: &Connection, job: &ArchivedJob) -> Result<(), Error> {
-    db.prepare_cached("INSERT OR REPLACE INTO archive (job, summary, view) VALUES (?1, ?2, ?3)")?.execute(params![
-        job.job.0,
-        job.summary,
-        job.view
-    ])?;
+    db.prepare_cached("INSERT OR REPLACE INTO archive (job, submission, summary, view) VALUES (?1, ?2, ?3, ?4)")?
+        .execute(params![job.job.0, job.submission.to_be_bytes(), job.summary, job.view])?;
     for row in &job.outputs {
         db.prepare_cached(
             "INSERT OR REPLACE INTO archive_output (job, task_group, first, outputs) VALUES (?1, ?2, ?3, ?4)",
@@ -48,6 +47,13 @@ pub(super) fn store(db: &Connection, job: &ArchivedJob) -> Result<(), Error> {
     db.prepare_cached("DELETE FROM archive WHERE job <= ?1")?.execute([forgotten])?;
     db.prepare_cached("DELETE FROM archive_output WHERE job <= ?1")?.execute([forgotten])?;
     Ok(())
+}
+
+/// The ended job of a submission.
+pub(super) fn submitted(db: &Connection, submission: u128) -> Result<Option<JobSummary>, Error> {
+    let mut statement = db.prepare_cached("SELECT summary FROM archive WHERE submission = ?1")?;
+    let text = statement.query_row([submission.to_be_bytes()], |row| row.get::<_, String>(0)).optional()?;
+    Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
 }
 
 /// The archive, open for reading beside the journal's writer.

@@ -63,11 +63,20 @@ impl Error {
     }
 }
 
+impl Error {
+    /// What it means if a row cannot be added: one with its number is there already.
+    pub(super) fn adding(error: rusqlite::Error) -> Self {
+        match error.sqlite_error_code() {
+            Some(ErrorCode::ConstraintViolation) => Self::Fenced,
+            Some(_) | None => Self::from(error),
+        }
+    }
+}
+
 impl From<rusqlite::Error> for Error {
     fn from(error: rusqlite::Error) -> Self {
         match error.sqlite_error_code() {
             Some(ErrorCode::DiskFull) => Self::Full,
-            Some(ErrorCode::ConstraintViolation) => Self::Fenced,
             Some(
                 ErrorCode::SystemIoFailure
                 | ErrorCode::DatabaseBusy

@@ -13,6 +13,7 @@ pub(crate) use recovery::Recovered;
 
 use gleaner_core::{Core, Event, Params};
 use gleaner_wire::Millis;
+use gleaner_wire::api::JobSummary;
 use rusqlite::{Connection, TransactionBehavior, params};
 use std::path::Path;
 
@@ -70,7 +71,8 @@ impl Journal {
         let transaction = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
         transaction
             .prepare_cached("INSERT INTO journal (seq, at_ms, events, checksum) VALUES (?1, ?2, ?3, ?4)")?
-            .execute(params![seq, batch.at.0, events, checksum(seq, batch.at, &events)])?;
+            .execute(params![seq, batch.at.0, events, checksum(seq, batch.at, &events)])
+            .map_err(Error::adding)?;
         for name in &batch.requesters {
             transaction.prepare_cached("INSERT OR IGNORE INTO requester (name) VALUES (?1)")?.execute([name])?;
         }
@@ -82,6 +84,11 @@ impl Journal {
         self.batches_since_snapshot += 1;
         self.bytes_since_snapshot += events.len() as u64;
         Ok(events.len())
+    }
+
+    /// The ended job of a submission that was sent before.
+    pub(crate) fn submitted(&self, submission: u128) -> Result<Option<JobSummary>, Error> {
+        archive::submitted(&self.db, submission)
     }
 
     /// Whether a snapshot would shorten the next start enough to be worth its cost.

@@ -18,7 +18,9 @@ const TABLES: &str = "
     CREATE TABLE snapshot (
         seq INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, core BLOB NOT NULL, checksum BLOB NOT NULL);
     CREATE TABLE requester (name TEXT PRIMARY KEY) WITHOUT ROWID;
-    CREATE TABLE archive (job INTEGER PRIMARY KEY, summary TEXT NOT NULL, view TEXT NOT NULL);
+    CREATE TABLE archive (
+        job INTEGER PRIMARY KEY, submission BLOB NOT NULL, summary TEXT NOT NULL, view TEXT NOT NULL);
+    CREATE INDEX archive_submission ON archive (submission);
     CREATE TABLE archive_output (
         job INTEGER NOT NULL, task_group INTEGER NOT NULL, first INTEGER NOT NULL, outputs BLOB NOT NULL,
         PRIMARY KEY (job, task_group, first)) WITHOUT ROWID;

@@ -4,6 +4,7 @@ use super::turn::Keeper;
 use crate::journal::{ArchivedJob, Batch, OUTPUTS_PER_ROW, OutputRow};
 use gleaner_core::ledger::Account;
 use gleaner_core::{Core, Event};
+use gleaner_wire::api::Submitted;
 use gleaner_wire::{Amount, JobId, Millis, WorkerId};
 use tokio::sync::oneshot;
 
@@ -91,6 +92,20 @@ impl Keeper {
 
     fn take_submission(&mut self, submission: Submission, batch: &mut Batch) {
         let Submission { submission, requester, graph, answer } = submission;
+        // The core knows the submissions of live jobs, the archive those of ended ones.
+        match self.journal.submitted(submission) {
+            Ok(None) => {}
+            Ok(Some(ended)) => {
+                let submitted = Submitted { job: ended.id, tasks: ended.tasks, reserved: ended.price_max };
+                // Whoever asked may have gone away.
+                let _ = answer.send(Ok(submitted));
+                return;
+            }
+            Err(error) => {
+                let _ = answer.send(Err(format!("the archive of ended jobs could not be read: {error}")));
+                return;
+            }
+        }
         if self.requesters.insert(requester.clone()) {
             batch.requesters.push(requester.clone());
             if self.credit > Amount::ZERO {
@@ -128,7 +143,8 @@ fn archived(core: &Core, job: JobId) -> Option<ArchivedJob> {
             }
         }
     }
+    let submission = core.submission(job)?;
     let summary = serde_json::to_string(&view.summary).expect("a view is plain data");
     let view = serde_json::to_string(&view).expect("a view is plain data");
-    Some(ArchivedJob { job, summary, view, outputs })
+    Some(ArchivedJob { job, submission, summary, view, outputs })
 }

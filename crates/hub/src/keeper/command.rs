@@ -194,7 +194,11 @@ impl Handle {
             self.questions.send(question).await.map_err(|_| Unavailable::Stopped)?;
             answer.await.map_err(|_| Unavailable::Stopped)
         };
-        in_time(asked).await
+        // A hub that has stopped says why, if it knows.
+        in_time(asked).await.map_err(|reason| match (reason, self.refusing()) {
+            (Unavailable::Stopped, Some(why)) => Unavailable::Refusing(why),
+            (reason, _) => reason,
+        })
     }
 
     /// Submits a planned job. The inner result is the core's word.

@@ -255,3 +255,61 @@ impl Connection {
         sent
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gleaner_core::Params;
+    use gleaner_wire::{Millis, Output, decode};
+
+    fn connected() -> (Outboxes, BacklogReceiver) {
+        let mut outboxes = Outboxes::default();
+        let (backlog, receiver) = Backlog::new();
+        outboxes.install(WorkerId(3), Session(1), backlog);
+        (outboxes, receiver)
+    }
+
+    fn messages(receiver: &mut BacklogReceiver) -> Vec<ToWorker> {
+        let mut messages = Vec::new();
+        while let Ok(Outgoing::Message(bytes)) = receiver.receiver.try_recv() {
+            assert!(bytes.len() <= MESSAGE_BYTES_MAX);
+            receiver.sent(bytes.len());
+            messages.push(decode(&bytes).expect("a message"));
+        }
+        messages
+    }
+
+    #[test]
+    fn a_connection_that_takes_nothing_is_closed_before_it_costs_more() {
+        let (mut outboxes, mut receiver) = connected();
+        let core = Core::new(Params::default());
+        for batch in 0..2 * OUTGOING_MESSAGES_MAX as u64 {
+            outboxes.acknowledge(WorkerId(3), batch);
+            outboxes.flush(&core);
+        }
+        assert_eq!(messages(&mut receiver).len(), OUTGOING_MESSAGES_MAX);
+        assert!(receiver.receiver.is_closed(), "the connection's task ends");
+    }
+
+    #[test]
+    fn what_one_turn_has_for_a_worker_leaves_in_few_messages_under_the_limit() {
+        let (mut outboxes, mut receiver) = connected();
+        let core = Core::new(Params::default());
+        let output = Output::Blob(gleaner_wire::BlobRef::of(b"x"));
+        for index in 0..2000 {
+            let (attempt, job) = (AttemptId(u64::MAX - u64::from(index)), JobId(u64::MAX));
+            let (group, device, time_ms) = (u16::MAX, u16::MAX, Millis(u64::MAX));
+            let outputs = vec![output; 5];
+            outboxes.start(WorkerId(3), StartAttempt { attempt, job, group, index, device, time_ms, outputs });
+        }
+        outboxes.acknowledge(WorkerId(3), 4);
+        outboxes.acknowledge(WorkerId(3), 2);
+        outboxes.flush(&core);
+        let messages = messages(&mut receiver);
+        let counts =
+            messages.iter().map(|message| if let ToWorker::Start(starts) = message { starts.len() } else { 0 });
+        assert_eq!(counts.sum::<usize>(), 2000);
+        assert!(messages.len() < 6, "{}", messages.len());
+        assert_eq!(messages.last(), Some(&ToWorker::Acknowledge { batch: 4 }));
+    }
+}

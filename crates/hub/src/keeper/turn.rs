@@ -74,7 +74,7 @@ pub(crate) struct Keeper {
     pub(super) announcer: Announcer,
     pub(super) logs: LogWriter,
     pub(super) timer: Timer,
-    journal: Journal,
+    pub(super) journal: Journal,
     clock: Clock,
     questions: Vec<Question>,
     metrics: Arc<Metrics>,

@@ -1,7 +1,8 @@
 //! What a worker may not do, and what happens to it then.
 use crate::place::Place;
 use crate::worker::{Connection, Worker, done_with};
-use gleaner_wire::{AttemptId, LOG_BYTES_MAX, MESSAGE_BYTES_MAX, State, ToHub};
+use gleaner_core::Params;
+use gleaner_wire::{AttemptId, Cause, LOG_BYTES_MAX, MESSAGE_BYTES_MAX, Millis, State, ToHub};
 use tokio_tungstenite::tungstenite::Message;
 
 #[tokio::test]
@@ -65,6 +66,41 @@ async fn a_second_hello_is_refused() {
     worker.connection.send(&hello).await;
     let reason = worker.connection.refusal().await;
     assert!(reason.contains("second hello"), "{reason}");
+}
+
+#[tokio::test]
+async fn a_worker_that_falls_silent_is_let_go_and_its_work_goes_elsewhere() {
+    let params = Params { lease_ms: Millis(300), heartbeat_ms: Millis(100), ..Params::default() };
+    let place = Place::with(params).await;
+    let mut silent = Worker::join(&place.api, 1).await;
+    let job = place.api.submit_array(1, 1).await.job;
+    silent.starts().await;
+    silent.connection.closed().await;
+    let mut other = Worker::join(&place.api, 2).await;
+    let starts = other.starts().await;
+    let batch = other.finish(starts.iter().map(done_with).collect()).await;
+    other.acknowledged(batch).await;
+    let view = place.api.job(job).await;
+    assert_eq!((view.summary.done, view.failures[0].cause), (1, Cause::WorkerLeft));
+}
+
+#[tokio::test]
+async fn heartbeats_of_idle_workers_are_not_journaled() {
+    let place = Place::new().await;
+    let mut worker = Worker::join(&place.api, 1).await;
+    let before = commits(&place).await;
+    for _ in 0..100 {
+        worker.connection.send(&ToHub::Heartbeat { held: Vec::new() }).await;
+    }
+    // An answer to this means that the heartbeats before it were taken in.
+    let batch = worker.finish(Vec::new()).await;
+    worker.acknowledged(batch).await;
+    assert_eq!(commits(&place).await, before);
+}
+
+async fn commits(place: &Place) -> String {
+    let metrics = place.api.get("/metrics").send().await.unwrap().text().await.unwrap();
+    metrics.lines().find(|line| line.starts_with("gleaner_journal_commit_seconds_count")).unwrap().to_owned()
 }
 
 #[tokio::test]

@@ -66,6 +66,17 @@ async fn a_submission_sent_twice_is_one_job() {
 }
 
 #[tokio::test]
+async fn a_submission_sent_again_after_its_job_has_ended_is_still_that_job() {
+    let mut place = Place::new().await;
+    let mut worker = Worker::join(&place.api, 1).await;
+    let first = place.api.submit_array(5, 77).await;
+    worker.work(5).await;
+    assert_eq!(place.api.submit_array(5, 77).await, first);
+    place.kill_and_start().await;
+    assert_eq!(place.api.submit_array(5, 77).await, first);
+}
+
+#[tokio::test]
 async fn a_cancelled_job_stops_on_its_workers_and_gives_the_rest_back() {
     let place = Place::new().await;
     let mut worker = Worker::join(&place.api, 1).await;
