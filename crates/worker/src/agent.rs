@@ -30,6 +30,13 @@ pub struct Agent {
     shared: Arc<Shared>,
 }
 
+impl Drop for Agent {
+    /// However a worker ends, its devices' threads are told before they are waited for.
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
 /// A message that no hub may send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Breach {

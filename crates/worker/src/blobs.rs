@@ -63,7 +63,13 @@ impl Cache {
         for entry in std::fs::read_dir(&dir)? {
             let entry = entry?;
             let name = entry.file_name();
-            let Some(id) = name.to_str().and_then(|name| name.parse::<Hash>().ok()) else { continue };
+            let Some(id) = name.to_str().and_then(|name| name.parse::<Hash>().ok()) else {
+                // What was on its way when an earlier run ended; nobody counts these bytes.
+                if let Err(error) = std::fs::remove_file(entry.path()) {
+                    tracing::warn!(%error, path = %entry.path().display(), "a leftover could not be removed");
+                }
+                continue;
+            };
             let reference = BlobRef { id, bytes: entry.metadata()?.len() };
             shelf.keep(Arc::new(Blob { reference, path: entry.path() }), false);
         }

@@ -39,7 +39,7 @@ impl Content {
     }
 
     /// How many bytes, or zero for a folder.
-    pub fn len(&self) -> u64 {
+    pub fn bytes(&self) -> u64 {
         match self {
             Self::Bytes(output) => output.content().unwrap_or_default().len() as u64,
             Self::File(blob) => blob.bytes(),
@@ -131,7 +131,7 @@ mod tests {
         let files = vec![("b".to_owned(), bytes("1")), ("a/x".to_owned(), bytes("22"))];
         let folder = Content::folder(files).expect("safe names");
         assert_eq!(folder.list(0, 9), [("a".to_owned(), true), ("b".to_owned(), false)]);
-        assert_eq!(folder.child("a").and_then(|a| a.child("x")).map(|x| x.len()), Some(2));
+        assert_eq!(folder.child("a").and_then(|a| a.child("x")).map(|x| x.bytes()), Some(2));
     }
 
     #[test]

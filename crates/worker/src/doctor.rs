@@ -108,6 +108,10 @@ fn folder(config: &Config) -> Finding {
 
 fn hub(config: &Config) -> Finding {
     let url = &config.hub;
+    let fix = "start one with `gleaner hub` (or `gleaner up`), or name another with --hub URL";
+    if url.is_empty() {
+        return Finding::missing("hub", "no hub is known here", fix);
+    }
     let host = url.strip_prefix("http://").unwrap_or(url).trim_end_matches('/');
     let reached = host.to_socket_addrs().and_then(|mut addresses| {
         let address = addresses.next().ok_or(std::io::ErrorKind::NotFound)?;
@@ -115,9 +119,6 @@ fn hub(config: &Config) -> Finding {
     });
     match reached {
         Ok(_) => Finding::works("hub", format!("{url} answers")),
-        Err(error) => {
-            let fix = "start one with `gleaner hub` (or `gleaner up`), or name another with --hub URL";
-            Finding::missing("hub", format!("{url} does not answer: {error}"), fix)
-        }
+        Err(error) => Finding::missing("hub", format!("{url} does not answer: {error}"), fix),
     }
 }

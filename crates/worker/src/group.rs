@@ -90,7 +90,11 @@ impl Group {
     /// The attempt, if nothing has to be fetched for it.
     pub fn ready_at_once(self: &Arc<Self>, start: &StartAttempt) -> Option<Ready> {
         let prepared = self.ready.get()?;
-        prepared.whole.as_ref().map(|inputs| self.attempt(start, prepared, inputs.clone()))
+        let inputs = match &prepared.whole {
+            Some(inputs) => inputs.clone(),
+            None => self.inputs(prepared.with_own(&start.outputs)?).ok()?,
+        };
+        Some(self.attempt(start, prepared, inputs))
     }
 
     fn attempt(self: &Arc<Self>, start: &StartAttempt, prepared: &Prepared, inputs: Arc<Inputs>) -> Ready {
@@ -110,6 +114,18 @@ impl Group {
         let folder =
             folder.ok_or_else(|| Failure::new(Cause::BadInput, "the names of the inputs are not safe paths"))?;
         Ok(Arc::new(Inputs { ordered: contents, folder }))
+    }
+}
+
+impl Prepared {
+    /// The inputs of an element with these outputs of its own, if all of those travelled inline.
+    fn with_own(&self, outputs: &[Output]) -> Option<Vec<Content>> {
+        let mut own = outputs.iter().copied();
+        let content = |shared: &Option<Content>| match shared {
+            Some(content) => Some(content.clone()),
+            None => own.next().filter(|output| output.content().is_some()).map(Content::Bytes),
+        };
+        self.inputs.iter().map(content).collect()
     }
 }
 

@@ -1,6 +1,5 @@
 //! The way to the hub's blob store. Tokens live as long as a connection, so whoever needs the store waits here for
 //! the current one and tries again when it changes.
-use std::future::Future;
 use std::time::Duration;
 
 use gleaner_client::blobs::BlobClient;

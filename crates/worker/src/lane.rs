@@ -121,7 +121,7 @@ fn work(queue: &Queue, engine: Engine, shared: &Shared) {
     };
     while let Some((ready, last)) = queue.next(|| hands.rest()) {
         let attempt = ready.attempt;
-        let run = catch_unwind(AssertUnwindSafe(|| hands.run(ready, shared))).unwrap_or_else(|_| Run {
+        let run = catch_unwind(AssertUnwindSafe(|| hands.run(&ready, shared))).unwrap_or_else(|_| Run {
             ran: Micros(0),
             end: End::Failed(Failure::new(Cause::DeviceFault, "the worker itself failed on this attempt")),
         });
@@ -138,17 +138,16 @@ impl Hands {
         }
     }
 
-    fn run(&mut self, ready: Ready, shared: &Shared) -> Run {
+    fn run(&mut self, ready: &Ready, shared: &Shared) -> Run {
         if shared.cancels.has(ready.attempt) {
             return Run { ran: Micros(0), end: End::Cancelled };
         }
-        let program = ready.program.clone();
-        match (self, program) {
+        match (self, &ready.program) {
             (Self::Wasm(wasm, ticking), ReadyProgram::Wasm(program)) => {
                 ticking.get_or_insert_with(|| wasm.tick());
-                wasm.run(&program, call(ready, shared))
+                wasm.run(program, call(ready, shared))
             }
-            (Self::Wgsl(supervisor), ReadyProgram::Wgsl(source)) => run_kernel(supervisor, &source, &ready, shared),
+            (Self::Wgsl(supervisor), ReadyProgram::Wgsl(source)) => run_kernel(supervisor, source, ready, shared),
             (Self::Wasm(..), ReadyProgram::Wgsl(_)) | (Self::Wgsl(_), ReadyProgram::Wasm(_)) => {
                 let failure = Failure::new(Cause::HubFault, "the hub chose a device that does not run such programs");
                 Run { ran: Micros(0), end: End::Failed(failure) }
@@ -157,7 +156,7 @@ impl Hands {
     }
 }
 
-fn call(ready: Ready, shared: &Shared) -> Call {
+fn call(ready: &Ready, shared: &Shared) -> Call {
     let spec = &ready.group.spec;
     let args = match &spec.work {
         Work::Wasm { args, .. } => arguments::fill(args, &spec.extent, ready.index),

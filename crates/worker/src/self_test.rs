@@ -118,11 +118,8 @@ fn choose(mut adapters: Vec<Adapter>, wanted: Option<&str>) -> Vec<Adapter> {
 }
 
 fn offer_adapter(config: &Config, launcher: &Launcher, adapter: Adapter, runtime: RuntimeOffer) -> Device {
-    let memory = if adapter.discrete {
-        adapter.buffer_bytes_max.min(DISCRETE_MEMORY)
-    } else {
-        machine_memory() / MEMORY_PART
-    };
+    let memory =
+        if adapter.discrete { adapter.buffer_bytes_max.min(DISCRETE_MEMORY) } else { machine_memory() / MEMORY_PART };
     let offer = DeviceOffer {
         kind: adapter.kind,
         name: printable(&adapter.name),

@@ -8,7 +8,7 @@ use futures_util::{SinkExt, StreamExt};
 use gleaner_wire::{MESSAGE_BYTES_MAX, Millis, Offer, Outcome, PROTOCOL, ToHub, ToWorker, WorkerId, decode, encode};
 use tokio::net::TcpStream;
 use tokio::sync::{mpsc, watch};
-use tokio::time::{MissedTickBehavior, interval, timeout};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async_with_config};
@@ -24,6 +24,8 @@ const HANDSHAKE_TIME_MAX: Duration = Duration::from_secs(20);
 /// How long a message may take to leave, and a farewell altogether.
 const SEND_TIME_MAX: Duration = Duration::from_secs(20);
 const FAREWELL_TIME_MAX: Duration = Duration::from_secs(2);
+/// The pause between two pieces of logs, so that they never hold up results and heartbeats.
+const LOG_PAUSE: Duration = Duration::from_millis(5);
 const BUFFER_BYTES: usize = 8 * 1024;
 /// Heartbeats that may go unanswered before the connection counts as dead.
 const UNANSWERED_MAX: u32 = 3;
@@ -181,6 +183,7 @@ impl Sessions<'_> {
         for (batch, results) in again {
             send(&mut sink, &ToHub::Finished { batch, results }).await?;
         }
+        let mut log_at = Instant::now();
         let mut beats = interval(heartbeat);
         beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
@@ -192,7 +195,10 @@ impl Sessions<'_> {
                     // The answer shows that the hub is there, even if it has nothing to say.
                     in_time(sink.send(Message::Ping(Default::default()))).await?;
                 }
-                Some((attempt, text)) = logs.recv() => send(&mut sink, &ToHub::Log { attempt, text }).await?,
+                Some((attempt, text)) = next_log(logs, log_at) => {
+                    log_at = Instant::now() + LOG_PAUSE;
+                    send(&mut sink, &ToHub::Log { attempt, text }).await?;
+                }
                 () = stopped(stop) => {
                     let farewell = async {
                         self.send_results(&mut sink, self.agent.outbox.take_now()).await?;
@@ -224,6 +230,12 @@ impl Sessions<'_> {
         (self.report)(Report::Finished { done, failed });
         Ok(())
     }
+}
+
+/// The next piece of a log, but not before this moment.
+async fn next_log(logs: &mut mpsc::Receiver<Piece>, at: Instant) -> Option<Piece> {
+    sleep_until(at).await;
+    logs.recv().await
 }
 
 /// Waits until the worker is to stop.

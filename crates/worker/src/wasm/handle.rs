@@ -147,7 +147,7 @@ impl Handles {
     pub(crate) fn len(&self, number: u32) -> Result<u64, Errno> {
         Ok(match self.handle(number)? {
             Handle::Folder { .. } => 0,
-            Handle::Input { content, .. } => content.len(),
+            Handle::Input { content, .. } => content.bytes(),
             Handle::Output { body, .. } => self.tree.body(*body).len(),
         })
     }

@@ -90,7 +90,7 @@ pub(super) fn path_filestat_get(
     let path = handles.path(fd, guest.path(path, len)?)?;
     let (kind, len) = match handles.tree.find(&path)? {
         Node::Folder => (KIND_FOLDER, 0),
-        Node::Input(content) => (KIND_FILE, content.len()),
+        Node::Input(content) => (KIND_FILE, content.bytes()),
         Node::Output(body) => (KIND_FILE, handles.tree.body(body).len()),
     };
     put_stat(guest, result, kind, number_of(&path), len)

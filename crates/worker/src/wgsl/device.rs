@@ -114,7 +114,7 @@ impl Device {
                 dispatch.inputs.len()
             )));
         }
-        let inputs = dispatch.inputs.iter().map(|pieces| pieces.iter().map(Piece::len).sum::<u64>());
+        let inputs = dispatch.inputs.iter().map(|pieces| pieces.iter().map(Piece::bytes).sum::<u64>());
         let sizes: Vec<u64> = [dispatch.output_bytes, dispatch.scratch_bytes].into_iter().chain(inputs).collect();
         let limits = [
             ("max_buffer_size", self.limits.max_buffer_size),
@@ -222,7 +222,7 @@ impl Device {
         let output = self.buffer(dispatch.output_bytes, storage);
         let staging = self.buffer(dispatch.output_bytes, BufferUsages::MAP_READ | BufferUsages::COPY_DST);
         let scratch = (dispatch.scratch_bytes > 0).then(|| self.buffer(dispatch.scratch_bytes, storage));
-        let sizes = dispatch.inputs.iter().map(|pieces| pieces.iter().map(Piece::len).sum());
+        let sizes = dispatch.inputs.iter().map(|pieces| pieces.iter().map(Piece::bytes).sum());
         let inputs: Vec<_> = sizes.map(|size| self.buffer(size, storage)).collect();
         if let Some(error) = scope.pop().await {
             // The task keeps to its limit; it is the device that has less than it offers.

@@ -68,7 +68,7 @@ pub enum Piece {
 
 impl Piece {
     /// How many bytes.
-    pub fn len(&self) -> u64 {
+    pub fn bytes(&self) -> u64 {
         match self {
             Self::Bytes(bytes) => bytes.len() as u64,
             Self::File(_, len) => *len,
