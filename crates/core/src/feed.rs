@@ -119,7 +119,9 @@ impl Core {
             self.run_out_of_money(job, effects);
             return Taken::No;
         }
-        self.jobs.get_mut(&job).expect("it was just placed").groups[usize::from(at)].take(index);
+        let group = &mut self.jobs.get_mut(&job).expect("it was just placed").groups[usize::from(at)];
+        group.take(index);
+        group.held_back_until = None;
         self.queue(job, at);
         Taken::Yes
     }
@@ -184,7 +186,8 @@ impl Core {
     /// Whether a task had better wait for another seat than go to this one.
     ///
     /// Work goes ahead to a busy seat only if it is short and there is enough for everyone. A slow seat does not get a
-    /// task that the rest of the fleet would finish in less than half the time, queue included.
+    /// task that the rest of the fleet would finish in less than half the time, queue included, unless the rest had that
+    /// time and took nothing: the fast ones may be unable to have just this task.
     fn holds_back(&mut self, seat: SeatId, tier: Tier, job: JobId, at: u16) -> bool {
         let state = &self.jobs[&job];
         let group = &state.groups[usize::from(at)];
@@ -204,10 +207,20 @@ impl Core {
                 if predicted.0 <= otherwise.0.saturating_mul(2) {
                     return false;
                 }
-                self.revisit(shape, otherwise);
-                true
+                self.hold_back(job, at, shape, otherwise)
             }
         }
+    }
+
+    /// Leaves a slow seat idle for as long as the fleet should need; says whether it still should be.
+    fn hold_back(&mut self, job: JobId, at: u16, shape: ShapeId, otherwise: Micros) -> bool {
+        let group = &mut self.jobs.get_mut(&job).expect("the caller has seen it").groups[usize::from(at)];
+        let until = *group.held_back_until.get_or_insert(self.now.after(otherwise.millis()));
+        if until <= self.now {
+            return false;
+        }
+        self.revisit(shape, otherwise);
+        true
     }
 
     /// How long the whole fleet would take for this many tasks, the last of them on its fastest seat.

@@ -96,6 +96,8 @@ pub(crate) struct Group {
     pub tail: Option<BTreeSet<(Millis, u32)>>,
     /// How many runs were known when the tail was built.
     pub tail_runs: u32,
+    /// Until when slow seats are left idle in favour of faster ones; past it they may have the work after all.
+    pub held_back_until: Option<Millis>,
     /// Whether it stands in its shape's queue.
     pub queued: bool,
 }

@@ -138,13 +138,6 @@ impl Books {
     }
 
     fn check_earned(&mut self, core: &Core, claim: &Claim) -> Result<(), String> {
-        let mut id = 0;
-        while core.balance(&Account::Worker(WorkerId(id))) > Amount::ZERO || (id as usize) < self.earned.len() {
-            if self.earned.len() == id as usize {
-                self.earned.push(Amount::ZERO);
-            }
-            id += 1;
-        }
         for (before, id) in self.earned.iter_mut().zip(0..) {
             let now = core.balance(&Account::Worker(WorkerId(id)));
             let most = if claim.sender == Some(WorkerId(id)) { claim.most } else { 0 };
@@ -166,8 +159,12 @@ impl Books {
             }
             Effect::AcceptJob { ticket, job, reserved, .. } => self.accept(*ticket, *job, *reserved),
             Effect::ArchiveJob { job } => self.end(core, *job),
-            Effect::WelcomeWorker { .. }
-            | Effect::DisconnectWorker { .. }
+            Effect::WelcomeWorker { worker, .. } => {
+                let count = self.earned.len().max(worker.0 as usize + 1);
+                self.earned.resize(count, Amount::ZERO);
+                Ok(())
+            }
+            Effect::DisconnectWorker { .. }
             | Effect::RefuseJob { .. }
             | Effect::AnnounceJob { .. }
             | Effect::AnnounceWorker { .. }

@@ -9,6 +9,8 @@ const SNAPSHOT_EVERY: usize = 400;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Journal {
     Kept,
+    /// Kept, and the state goes through a snapshot after every event.
+    Restored,
     None,
 }
 
@@ -29,7 +31,7 @@ impl Hub {
 
     /// Journals an event and applies it.
     pub fn apply(&mut self, now: Millis, event: Event, effects: &mut Vec<Effect>) {
-        if self.keeps == Journal::Kept {
+        if self.keeps != Journal::None {
             if self.events.len() >= SNAPSHOT_EVERY {
                 self.snapshot = self.core.snapshot();
                 self.events.clear();
@@ -37,6 +39,9 @@ impl Hub {
             self.events.push((now, event.clone()));
         }
         self.core.apply(now, event, effects);
+        if self.keeps == Journal::Restored {
+            self.core = Core::restore(&self.core.snapshot()).expect("a snapshot of this version can be read");
+        }
     }
 
     /// The process dies and comes back: the snapshot and the journal must give the state that was lost.

@@ -74,10 +74,10 @@ impl World<'_> {
     }
 
     fn note_end(&mut self, job: JobId) {
-        if !self.ended.insert(job) {
+        if self.ended.contains_key(&job) {
             return;
         }
-        self.ended_at = self.now;
+        self.ended.insert(job, self.now);
         let Some(view) = self.hub.core.job_view(job) else { return };
         self.useful += view.workers.iter().map(|tally| tally.ran_micros).sum::<u64>();
         self.spent += view.summary.spent.0;

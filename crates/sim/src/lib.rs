@@ -6,10 +6,13 @@
 mod agenda;
 mod books;
 mod chance;
+mod compare;
 mod faults;
 mod hub;
 mod hub_side;
 mod job_plan;
+#[cfg(test)]
+mod properties;
 mod report;
 mod scenario;
 mod seeds;
@@ -19,6 +22,7 @@ mod worker;
 mod worker_side;
 mod world;
 
+pub use compare::{Comparison, compare, median};
 pub use faults::{Faults, FaultsError};
 pub use report::{Report, Violation};
 pub use seeds::{Summary, many, small};

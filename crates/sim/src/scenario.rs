@@ -1,5 +1,6 @@
 //! A world before it runs: its workers, its jobs, and every fate that will strike it, all drawn from one seed.
-use gleaner_wire::{Amount, ByteSize, DeviceKind, DeviceOffer, Offer, Runtime, RuntimeOffer};
+use gleaner_wire::job_file::Prefer;
+use gleaner_wire::{Amount, ByteSize, DeviceKind, DeviceOffer, Each, Offer, Runtime, RuntimeOffer};
 
 use crate::chance::{Chance, mix_two};
 use crate::faults::{FATES, Faults};
@@ -8,6 +9,8 @@ use crate::job_plan::{self, JobPlan};
 /// Milliseconds in virtual microseconds.
 pub(crate) const MILLISECOND: u64 = 1000;
 
+/// Nodes of an uneven world.
+const UNEVEN_NODES: u32 = 60;
 /// Workers of a small world that can do anything and whose devices never break.
 const UNIVERSAL: usize = 3;
 
@@ -94,6 +97,35 @@ impl Scenario {
         let jobs = job_plan::arrays(tasks);
         let replay = format!("gleaner sim --workers {workers} --tasks {tasks} --seed {seed} --faults {word}");
         Self::with_fates(seed, replay, faults, plans, jobs, &mut chance)
+    }
+
+    /// Sixty uneven nodes and a few hundred tasks; some nodes stall or slow down, a few per cent of runs and nodes fail.
+    pub fn uneven(seed: u64, prefer: Prefer) -> Self {
+        let mut chance = Chance::new(seed);
+        let faults = Faults { device_faults: 30, flaky_workers: 1000, calm_at_ms: 24 * 3_600_000, ..Faults::none() };
+        let workers: Vec<_> = (0..UNEVEN_NODES).map(|_| WorkerPlan::gpu(&mut chance, &faults)).collect();
+        let tasks = chance.between(240, 480);
+        let jobs = vec![job_plan::array("ada", tasks, 5_000_000, 4000, prefer)];
+        let mut fates = Vec::new();
+        for worker in 0..UNEVEN_NODES {
+            let at = chance.below(20_000) * MILLISECOND;
+            let fate = match chance.below(100) {
+                0..10 => Fate::Slow { worker, pace: chance.log_uniform(2000, 20_000) as u32 },
+                10..15 => Fate::Freeze { worker, for_ms: chance.between(10_000, 60_000) },
+                15..18 => Fate::Crash { worker, away_ms: chance.between(5000, 60_000), seen: chance.hits(500) },
+                _ => continue,
+            };
+            fates.push((at, fate));
+        }
+        let replay = format!("gleaner sim compare --seeds 1 --from {seed}");
+        let calm_at = faults.calm_at_ms * MILLISECOND;
+        Self { seed, replay, faults, workers, jobs, fates, calm_at }
+    }
+
+    /// How many tasks the first job has.
+    pub fn tasks(&self) -> u64 {
+        let each = self.jobs.first().and_then(|job| job.file.tasks[0].each.as_ref()?.parse::<Each>().ok());
+        each.map_or(0, |each| each.count())
     }
 
     fn with_fates(

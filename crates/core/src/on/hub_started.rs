@@ -20,6 +20,7 @@ impl Core {
             }
             self.reset_alarm(id);
         }
+        self.relieve_all();
         let ended = self.jobs.values().filter(|job| !job.is_running());
         effects.extend(ended.map(|job| Effect::ArchiveJob { job: job.id }));
     }

@@ -133,6 +133,7 @@ impl Core {
             tasks_running: 0,
             tail: None,
             tail_runs: 0,
+            held_back_until: None,
             queued: false,
             plan,
         }
