@@ -2,6 +2,7 @@
 //!
 //! No decision lives here; a verb is a file of its name.
 
+mod bench;
 mod demo;
 mod doctor;
 mod failure;
@@ -15,6 +16,7 @@ mod progress;
 mod run;
 mod settings;
 mod share;
+mod sim;
 mod table;
 mod up;
 mod watch;
@@ -57,6 +59,10 @@ enum Verb {
     /// Look at workers and steer them
     #[command(subcommand)]
     Worker(worker::Verb),
+    /// Measure this build on this machine
+    Bench(bench::Args),
+    /// Run seeded worlds of slow, lossy and crashing workers around the scheduler
+    Sim(sim::Args),
     /// Run one job's kernels for a worker
     #[command(hide = true)]
     WgslChild,
@@ -103,6 +109,8 @@ async fn perform(cli: Cli) -> Result<ExitCode> {
         Verb::Run(args) => run::perform(settings, &args).await,
         Verb::Job(verb) => job::perform(settings, verb).await,
         Verb::Worker(verb) => worker::perform(settings, verb).await,
+        Verb::Bench(args) => bench::perform(&args).await,
+        Verb::Sim(args) => sim::perform(&args),
         Verb::WgslChild => unreachable!("a child has no runtime and was started before"),
     }
 }
