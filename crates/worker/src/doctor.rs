@@ -1,11 +1,14 @@
 //! What works on this machine, what does not, and the command that would fix it.
 use std::fmt;
 use std::net::{TcpStream, ToSocketAddrs};
+use std::path::Path;
 use std::time::Duration;
 
 use crate::config::{Config, Error};
 use crate::self_test::self_test;
 
+/// Free space below which inputs and outputs soon do not fit.
+const DISK_BYTES_MIN: u64 = 1 << 30;
 const REACH_TIME_MAX: Duration = Duration::from_secs(3);
 
 /// One thing that was tried.
@@ -74,7 +77,7 @@ pub(crate) fn no_adapter(wanted: Option<&str>) -> (String, String) {
 
 /// Tries everything that a worker with this configuration would use. It takes a few seconds.
 pub fn doctor(config: &Config) -> Vec<Finding> {
-    let mut findings = vec![folder(config)];
+    let mut findings = vec![folder(config), disk(config)];
     match self_test(config) {
         Ok(tested) => {
             findings.extend(tested.findings);
@@ -103,6 +106,24 @@ fn folder(config: &Config) -> Finding {
             let fix = format!("mkdir -p {dir} && chown \"$USER\" {dir}, or name another folder with --dir");
             Finding::missing("folder", format!("{dir} cannot be written: {error}"), fix)
         }
+    }
+}
+
+/// Bytes that the worker may still write where its folder is.
+pub(crate) fn free_bytes(dir: &Path) -> std::io::Result<u64> {
+    let disk = rustix::fs::statvfs(dir)?;
+    Ok(disk.f_bavail.saturating_mul(disk.f_frsize))
+}
+
+fn disk(config: &Config) -> Finding {
+    let dir = config.dir.display();
+    match free_bytes(&config.dir) {
+        Ok(bytes) if bytes >= DISK_BYTES_MIN => Finding::works("disk", format!("{} MiB free in {dir}", bytes >> 20)),
+        Ok(bytes) => {
+            let fix = "free some space, or name a folder on another disk with --dir";
+            Finding::missing("disk", format!("only {} MiB free in {dir}; inputs may not fit", bytes >> 20), fix)
+        }
+        Err(error) => Finding::missing("disk", format!("{dir} cannot be looked at: {error}"), "check --dir"),
     }
 }
 

@@ -3,6 +3,7 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use gleaner_wire::{Cause, Micros, Work};
 use tokio::sync::mpsc;
@@ -15,6 +16,9 @@ use crate::log::{Log, Piece};
 use crate::wasm::{Call, Ticking, Wasm};
 use crate::watch::{Cancels, Watch};
 use crate::wgsl::{self, Adapter, Launcher, Supervisor};
+
+/// How long a device without work keeps the process that served its last job.
+const IDLE_TIME: Duration = Duration::from_secs(10);
 
 /// What a lane runs on.
 #[derive(Clone)]
@@ -65,13 +69,20 @@ impl Queue {
         self.line.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next attempt, and whether it is the last one in line; `rest` is called before waiting. `None` at the end.
-    fn next(&self, mut rest: impl FnMut()) -> Option<(Ready, bool)> {
+    /// The next attempt, and whether it is the last one in line; the hands rest before waiting, and give back
+    /// what they hold if it takes long. `None` at the end.
+    fn next(&self, hands: &mut Hands) -> Option<(Ready, bool)> {
+        let waits = |line: &mut Line| line.attempts.is_empty() && !line.closed;
         let mut line = self.line();
-        if line.attempts.is_empty() && !line.closed {
+        if waits(&mut line) {
             drop(line);
-            rest();
-            let waits = |line: &mut Line| line.attempts.is_empty() && !line.closed;
+            hands.rest();
+            let waited = self.changed.wait_timeout_while(self.line(), IDLE_TIME, waits);
+            line = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        if waits(&mut line) {
+            drop(line);
+            hands.give_back();
             line = self.changed.wait_while(self.line(), waits).unwrap_or_else(PoisonError::into_inner);
         }
         let next = line.attempts.pop_front()?;
@@ -119,7 +130,7 @@ fn work(queue: &Queue, engine: Engine, shared: &Shared) {
         Engine::Wasm(wasm) => Hands::Wasm(wasm, None),
         Engine::Wgsl(launcher, adapter) => Hands::Wgsl(Supervisor::new(launcher, *adapter)),
     };
-    while let Some((ready, last)) = queue.next(|| hands.rest()) {
+    while let Some((ready, last)) = queue.next(&mut hands) {
         let attempt = ready.attempt;
         let run = catch_unwind(AssertUnwindSafe(|| hands.run(&ready, shared))).unwrap_or_else(|_| Run {
             ran: Micros(0),
@@ -135,6 +146,14 @@ impl Hands {
         match self {
             Self::Wasm(_, ticking) => *ticking = None,
             Self::Wgsl(_) => {}
+        }
+    }
+
+    /// Nothing to do for longer: the owner gets the device's memory back.
+    fn give_back(&mut self) {
+        match self {
+            Self::Wasm(..) => {}
+            Self::Wgsl(supervisor) => supervisor.give_back(),
         }
     }
 
@@ -162,7 +181,7 @@ fn call(ready: &Ready, shared: &Shared) -> Call {
         Work::Wasm { args, .. } => arguments::fill(args, &spec.extent, ready.index),
         Work::Wgsl { .. } => Vec::new(),
     };
-    let time = std::time::Duration::from_millis(ready.time.0);
+    let time = Duration::from_millis(ready.time.0);
     Call {
         args,
         index: ready.index,

@@ -21,7 +21,7 @@ use crate::watch::Cancels;
 const DELAY_FIRST: Duration = Duration::from_millis(100);
 const DELAY_MAX: Duration = Duration::from_secs(10);
 const CACHE: &str = "blobs";
-/// The most bytes of blobs that are kept.
+/// The most bytes of blobs that are kept, where the disk has twice as many free.
 const CACHE_BYTES_MAX: u64 = 20 << 30;
 
 /// Runs a worker until `stop` becomes true or the hub refuses it. A lost connection is made again; what runs goes
@@ -54,7 +54,8 @@ pub async fn run(
 
 fn assemble(config: &Config, tested: Tested, hub: HubLink) -> Result<(Arc<Agent>, mpsc::Receiver<Piece>), Error> {
     let cache_dir = config.dir.join(CACHE);
-    let cache = Cache::open(cache_dir.clone(), CACHE_BYTES_MAX, hub.clone());
+    let room = crate::doctor::free_bytes(&config.dir).map_err(Error::file("look at", &config.dir))?;
+    let cache = Cache::open(cache_dir.clone(), CACHE_BYTES_MAX.min(room / 2), hub.clone());
     let cache = Arc::new(cache.map_err(Error::file("open the blob cache", &cache_dir))?);
     let (outbox, cancels) = (Arc::new(Outbox::default()), Arc::new(Cancels::default()));
     let runtime = tokio::runtime::Handle::current();

@@ -204,6 +204,11 @@ impl Supervisor {
         Self { launcher, adapter, process: None }
     }
 
+    /// Ends the process, and with it everything that it holds of the device.
+    pub fn give_back(&mut self) {
+        self.process = None;
+    }
+
     /// Runs a dispatch of a job to its end.
     pub fn run(&mut self, job: JobId, dispatch: Dispatch, attempt: AttemptId, cancels: &Arc<Cancels>) -> Run {
         match self.try_run(job, dispatch, attempt, cancels) {

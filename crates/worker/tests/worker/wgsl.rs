@@ -261,6 +261,27 @@ fn a_crash_of_the_process_is_a_device_fault() {
 }
 
 #[test]
+fn a_kernel_process_dies_with_its_worker() {
+    use std::io::{Read, Write};
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::{Command, Stdio};
+    let start = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_gleaner-worker-child"));
+        command.arg("wgsl-child").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().expect("starts");
+        // The question for its adapters, in a frame; its answer shows that it is up.
+        child.stdin.as_mut().expect("piped").write_all(&[1, 0, 0, 0, 0]).expect("listens");
+        child.stdout.as_mut().expect("piped").read_exact(&mut [0; 4]).expect("answers");
+        child
+    };
+    // To the system the thread that started it is its parent. Its input stays open, so it does not end by itself.
+    let mut child = std::thread::spawn(start).join().expect("starts");
+    let input = child.stdin.take();
+    assert_eq!(child.wait().expect("ends").signal(), Some(9));
+    drop(input);
+}
+
+#[test]
 fn mistakes_in_kernels_are_bad_input_and_leave_the_device_usable() {
     let mut trial = Trial::on(Driver::Llvmpipe);
     for (source, word) in [
