@@ -35,17 +35,17 @@ impl<const N: usize> Histogram<N> {
         }
     }
 
-    /// `unit` is what one counted thing is worth in the unit that is shown.
-    fn write(&self, text: &mut Text, name: &str, help: &str, unit: f64) {
+    /// `parts` counted things make one of the unit that is shown.
+    fn write(&self, text: &mut Text, name: &str, help: &str, parts: f64) {
         text.head(name, help, "histogram");
         let mut below = 0;
         for (bound, count) in self.bounds.iter().zip(&self.counts) {
             below += count.load(Relaxed);
-            text.line(format_args!("{name}_bucket{{le=\"{}\"}} {below}", *bound as f64 * unit));
+            text.line(format_args!("{name}_bucket{{le=\"{}\"}} {below}", *bound as f64 / parts));
         }
         let count = self.count.load(Relaxed);
         text.line(format_args!("{name}_bucket{{le=\"+Inf\"}} {count}"));
-        text.line(format_args!("{name}_sum {}", self.sum.load(Relaxed) as f64 * unit));
+        text.line(format_args!("{name}_sum {}", self.sum.load(Relaxed) as f64 / parts));
         text.line(format_args!("{name}_count {count}"));
     }
 }
@@ -104,7 +104,7 @@ impl Metrics {
 
     /// Writes the hub's own counters.
     pub(crate) fn write(&self, text: &mut Text) {
-        self.commit_micros.write(text, "gleaner_journal_commit_seconds", "Time to put one batch on disk.", 1e-6);
+        self.commit_micros.write(text, "gleaner_journal_commit_seconds", "Time to put one batch on disk.", 1e6);
         self.batch_events.write(text, "gleaner_journal_batch_events", "Events in one batch.", 1.0);
         text.counter("gleaner_journal_bytes_total", "Bytes of events on disk.", self.journal_bytes.load(Relaxed));
         text.counter("gleaner_journal_failures_total", "Commits tried again.", self.commits_failed.load(Relaxed));

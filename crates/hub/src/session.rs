@@ -1,10 +1,11 @@
 //! One worker's connection: the handshake, then messages both ways, everything bounded.
 //!
 //! What a worker says is checked here and handed to the keeper; what the keeper has for it is sent from here.
-use crate::http::Shared;
+use crate::http::{Problem, Shared};
 use crate::keeper::{Backlog, BacklogReceiver, Command, Join, Outgoing, Report};
 use crate::token;
 use axum::extract::State;
+use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
 use axum::response::Response;
 use ed25519_dalek::{Signature, VerifyingKey};
@@ -47,8 +48,8 @@ enum End {
 }
 
 impl End {
-    fn refused(reason: impl ToString) -> Self {
-        Self::Refused(reason.to_string())
+    fn refused(reason: impl Into<String>) -> Self {
+        Self::Refused(reason.into())
     }
 }
 
@@ -61,14 +62,19 @@ struct Proved {
 }
 
 /// `GET /worker/v1`.
-pub(crate) async fn connect(State(shared): State<Arc<Shared>>, upgrade: WebSocketUpgrade) -> Response {
-    upgrade
+pub(crate) async fn connect(
+    State(shared): State<Arc<Shared>>,
+    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
+) -> Result<Response, Problem> {
+    let upgrade = upgrade.map_err(Problem::no_web_socket)?;
+    let response = upgrade
         .read_buffer_size(READ_BUFFER_BYTES)
         .write_buffer_size(WRITE_BUFFER_BYTES)
         .max_write_buffer_size(4 * MESSAGE_BYTES_MAX)
         .max_message_size(MESSAGE_BYTES_MAX)
         .max_frame_size(MESSAGE_BYTES_MAX)
-        .on_upgrade(move |socket| serve(shared, socket))
+        .on_upgrade(move |socket| serve(shared, socket));
+    Ok(response)
 }
 
 async fn serve(shared: Arc<Shared>, socket: WebSocket) {
@@ -128,7 +134,7 @@ async fn handshake(
     let owner = VerifyingKey::from_bytes(&key.0);
     let proves = proof.and_then(|proof| owner?.verify_strict(&challenge_bytes(&nonce, &key), &proof));
     proves.map_err(|_| End::refused("the signature of the challenge does not match the key"))?;
-    offer.check().map_err(End::refused)?;
+    offer.check().map_err(|error| End::refused(error.to_string()))?;
     check_held(&held)?;
     Ok(Proved { key, offer, paused, held })
 }
@@ -194,7 +200,9 @@ async fn listen(
     let idle = Duration::from_millis(shared.lease_ms.0);
     let mut pace = Pace::new();
     loop {
-        pace.wait().await;
+        if let Some(rest) = pace.rest_before_next(Instant::now()) {
+            tokio::time::sleep(rest).await;
+        }
         let message = timeout(idle, next_message(stream)).await;
         let message = message.unwrap_or(Err(End::Gone))?;
         let Some(message) = message else { continue };
@@ -271,7 +279,7 @@ async fn next_message(
     stream: &mut (impl Stream<Item = Result<Message, axum::Error>> + Unpin),
 ) -> Result<Option<ToHub>, End> {
     match stream.next().await {
-        Some(Ok(Message::Binary(bytes))) => decode(&bytes).map(Some).map_err(End::refused),
+        Some(Ok(Message::Binary(bytes))) => decode(&bytes).map(Some).map_err(|error| End::refused(error.to_string())),
         Some(Ok(Message::Text(_))) => Err(End::refused("messages are binary; this was text")),
         Some(Ok(Message::Ping(_) | Message::Pong(_))) => Ok(None),
         Some(Ok(Message::Close(_))) | None => Err(End::Gone),
@@ -310,14 +318,38 @@ impl Pace {
         Self { allowed: MESSAGES_PER_SECOND_MAX, since: Instant::now() }
     }
 
-    async fn wait(&mut self) {
+    /// How long to rest before the next message is read, if the second's messages are used up.
+    fn rest_before_next(&mut self, now: Instant) -> Option<Duration> {
+        let mut rest = None;
         if self.allowed == 0 {
-            let spent = self.since.elapsed();
-            if let Some(rest) = Duration::from_secs(1).checked_sub(spent) {
-                tokio::time::sleep(rest).await;
-            }
-            *self = Self::new();
+            rest = Duration::from_secs(1).checked_sub(now.saturating_duration_since(self.since));
+            *self = Self { allowed: MESSAGES_PER_SECOND_MAX, since: now + rest.unwrap_or_default() };
         }
         self.allowed -= 1;
+        rest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_worker_that_sends_too_much_waits_for_the_next_second() {
+        let mut pace = Pace::new();
+        let start = pace.since;
+        for _ in 0..MESSAGES_PER_SECOND_MAX {
+            assert_eq!(pace.rest_before_next(start), None);
+        }
+        let rest = pace.rest_before_next(start + Duration::from_millis(300));
+        assert_eq!(rest, Some(Duration::from_millis(700)));
+        assert_eq!(pace.rest_before_next(start + Duration::from_secs(1)), None);
+    }
+
+    #[test]
+    fn a_long_text_is_cut_between_characters() {
+        let mut text = "é".repeat(DETAIL_BYTES_MAX);
+        cut(&mut text);
+        assert_eq!(text, "é".repeat(DETAIL_BYTES_MAX / 2));
     }
 }

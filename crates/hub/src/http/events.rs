@@ -1,7 +1,9 @@
 //! Live events over a WebSocket, as JSON.
 use super::Shared;
+use super::problem::Problem;
 use crate::live::encode;
 use axum::extract::State;
+use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::ws::{Message, Utf8Bytes, WebSocket, WebSocketUpgrade};
 use axum::response::Response;
 use gleaner_wire::api::Live;
@@ -18,15 +20,20 @@ const HEARD_BYTES_MAX: usize = 1024;
 const SEND_MS_MAX: u64 = 20_000;
 
 /// `GET /api/v1/events`.
-pub(super) async fn events(State(shared): State<Arc<Shared>>, upgrade: WebSocketUpgrade) -> Response {
+pub(super) async fn events(
+    State(shared): State<Arc<Shared>>,
+    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
+) -> Result<Response, Problem> {
+    let upgrade = upgrade.map_err(Problem::no_web_socket)?;
     // Listening starts here, so that nothing is missed once the client sees the connection open.
     let events = shared.live.listen();
-    upgrade
+    let response = upgrade
         .read_buffer_size(HEARD_BYTES_MAX)
         .write_buffer_size(0)
         .max_message_size(HEARD_BYTES_MAX)
         .max_frame_size(HEARD_BYTES_MAX)
-        .on_upgrade(move |socket| tell(socket, events, shared.stopping.clone()))
+        .on_upgrade(move |socket| tell(socket, events, shared.stopping.clone()));
+    Ok(response)
 }
 
 async fn tell(mut socket: WebSocket, mut events: Receiver<Utf8Bytes>, mut stopping: watch::Receiver<bool>) {

@@ -12,6 +12,7 @@ mod server;
 mod submit;
 mod workers;
 
+pub(crate) use problem::Problem;
 pub(crate) use server::serve;
 
 use crate::blobs::Store;

@@ -1,13 +1,14 @@
 //! Errors as RFC 9457 has them.
 use crate::journal;
 use crate::keeper::Unavailable;
+use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::http::{HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use gleaner_wire::api;
 
 /// An error on its way to the client.
 #[derive(Debug)]
-pub(super) struct Problem(Box<api::Problem>);
+pub(crate) struct Problem(Box<api::Problem>);
 
 impl Problem {
     /// A problem with a stable word for programs, a title, and a detail that says what to do.
@@ -32,6 +33,12 @@ impl Problem {
     /// A request that makes no sense.
     pub(super) fn bad_request(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "bad-request", "the request makes no sense", detail)
+    }
+
+    /// A request that should have asked for a WebSocket.
+    #[expect(clippy::needless_pass_by_value, reason = "made for map_err")]
+    pub(crate) fn no_web_socket(rejection: WebSocketUpgradeRejection) -> Self {
+        Self::bad_request(format!("this path speaks WebSocket: {}", rejection.body_text()))
     }
 
     /// Something that is not there.

@@ -166,9 +166,10 @@ pub(super) async fn outputs(
 /// The encodings of some outputs, one after the other. The job may end meanwhile; then the archive has them.
 async fn gather(shared: &Shared, job: JobId, group: u16, first: u32, count: u32) -> io::Result<Bytes> {
     let live = shared.keeper.ask(move |core| core.outputs(job, group, first, count)).await.map_err(io::Error::other)?;
-    let outputs = match live.is_empty() {
-        true => shared.archive.outputs(job, group, first, count).await.map_err(io::Error::other)?,
-        false => live,
+    let outputs = if live.is_empty() {
+        shared.archive.outputs(job, group, first, count).await.map_err(io::Error::other)?
+    } else {
+        live
     };
     if outputs.len() != count as usize {
         return Err(io::Error::other("an output has gone"));

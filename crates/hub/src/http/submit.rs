@@ -9,7 +9,6 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::IntoResponse;
 use gleaner_core::plan::{self, Graph};
 use gleaner_wire::job_file::{JOB_FILE_BYTES_MAX, JobFile, JobFileError, Source, line_of};
-use gleaner_wire::{MESSAGE_BYTES_MAX, encode};
 use std::sync::Arc;
 
 /// The header that names who pays.
@@ -20,9 +19,6 @@ const IDEMPOTENCY_KEY: &str = "idempotency-key";
 const REQUESTER_MAX: usize = 64;
 /// Who pays if nobody is named.
 const REQUESTER_DEFAULT: &str = "local";
-/// The largest specification of a task: it has to fit into one message to a worker.
-const SPEC_BYTES_MAX: usize = MESSAGE_BYTES_MAX - 1024;
-
 #[derive(Clone, Copy)]
 enum Form {
     Json,
@@ -63,7 +59,7 @@ fn plan_job(form: Form, body: &[u8], blobs: &Store) -> Result<Graph, Problem> {
         Form::Toml => line_of(text, at),
     };
     let graph = plan::plan(&file).map_err(|error| refused(error.reason.to_string()).at(&error.at, line(&error.at)))?;
-    if let Some((at, reason)) = missing_blob(&file, blobs).or_else(|| large_spec(&graph)) {
+    if let Some((at, reason)) = missing_blob(&file, blobs) {
         let line = line(&at);
         return Err(refused(reason).at(at, line));
     }
@@ -87,12 +83,6 @@ fn missing_blob(file: &JobFile, blobs: &Store) -> Option<(String, String)> {
             })
         })
     })
-}
-
-fn large_spec(graph: &Graph) -> Option<(String, String)> {
-    let at = graph.groups.iter().position(|group| encode(&group.spec).len() > SPEC_BYTES_MAX)?;
-    let reason = format!("the arguments and inputs of one task may take at most {SPEC_BYTES_MAX} bytes together");
-    Some((format!("task[{at}]"), reason))
 }
 
 fn form(headers: &HeaderMap) -> Result<Form, Problem> {

@@ -33,6 +33,8 @@ async fn every_wrong_request_gets_a_problem_with_a_reason() {
     problem(api.put("/api/v1/jobs"), StatusCode::METHOD_NOT_ALLOWED).await;
     problem(api.post("/api/v1/jobs").body("name"), StatusCode::UNSUPPORTED_MEDIA_TYPE).await;
     problem(api.get("/api/v1/jobs?limit=many"), StatusCode::BAD_REQUEST).await;
+    problem(api.get("/worker/v1"), StatusCode::BAD_REQUEST).await;
+    problem(api.get("/api/v1/events"), StatusCode::BAD_REQUEST).await;
     let job = api.post("/api/v1/jobs").json(&json!({}));
     problem(job.header("idempotency-key", "short"), StatusCode::BAD_REQUEST).await;
     let job = api.post("/api/v1/jobs").json(&json!({}));

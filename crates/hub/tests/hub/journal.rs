@@ -22,8 +22,9 @@ async fn refusal(place: &Place) -> String {
 async fn an_altered_row_is_refused_with_its_number() {
     let place = stopped_place().await;
     let db = Connection::open(place.dir().join("hub.db")).unwrap();
-    let altered = db.execute("UPDATE journal SET events = events || x'00' WHERE seq = 3", []).unwrap();
-    assert_eq!(altered, 1);
+    let mut events: Vec<u8> = db.query_row("SELECT events FROM journal WHERE seq = 3", [], |row| row.get(0)).unwrap();
+    *events.last_mut().unwrap() ^= 1;
+    assert_eq!(db.execute("UPDATE journal SET events = ?1 WHERE seq = 3", [events]).unwrap(), 1);
     drop(db);
     let text = refusal(&place).await;
     assert!(text.contains("row 3 was altered"), "{text}");
