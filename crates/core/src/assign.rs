@@ -76,6 +76,9 @@ impl Core {
         };
         let wake = attempt.suspect_at.min(attempt.lease).min(attempt.deadline);
         let slot = self.attempts.insert(attempt);
+        if let (Some(tail), Some(expected), None) = (&mut group.tail, expected, twin) {
+            tail.insert((expected, slot));
+        }
         if let Some(twin) = twin {
             self.attempts.at_mut(twin).twin = Some(slot);
             self.totals.second_attempts += 1;
@@ -108,7 +111,13 @@ impl Core {
             tail.remove(&(expected, slot));
         }
         match attempt.twin {
-            Some(twin) => self.attempts.at_mut(twin).twin = None,
+            Some(twin) => {
+                let twin_of = self.attempts.at_mut(twin);
+                twin_of.twin = None;
+                if let (Some(tail), Some(expected)) = (&mut group.tail, twin_of.expected) {
+                    tail.insert((expected, twin));
+                }
+            }
             None => group.tasks_running -= 1,
         }
         if job.out_of_money {

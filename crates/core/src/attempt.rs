@@ -93,6 +93,11 @@ impl Attempts {
         self.slots[slot as usize].attempt.as_ref().expect("the slot of a running attempt")
     }
 
+    /// The attempt in a slot, if one runs there.
+    pub fn get(&self, slot: u32) -> Option<&Attempt> {
+        self.slots.get(slot as usize)?.attempt.as_ref()
+    }
+
     pub fn at_mut(&mut self, slot: u32) -> &mut Attempt {
         self.slots[slot as usize].attempt.as_mut().expect("the slot of a running attempt")
     }

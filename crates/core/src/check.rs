@@ -42,6 +42,11 @@ impl Core {
             let all = group.done + group.tasks_running + group.ready();
             ensure(all == group.count, || format!("{}: {all} of {} tasks are somewhere", name(), group.count))?;
         }
+        for (expected, slot) in group.tail.iter().flatten() {
+            let attempt = self.attempts.get(*slot).filter(|attempt| attempt.job == job.id && attempt.group == at);
+            let listed = attempt.is_some_and(|attempt| attempt.expected == Some(*expected) && attempt.twin.is_none());
+            ensure(listed, || format!("{}: slot {slot} is among the last attempts and should not be", name()))?;
+        }
         let waits = group.ready() > 0 && !job.out_of_money;
         ensure(group.queued == waits, || format!("{}: {} ready, queued: {}", name(), group.ready(), group.queued))?;
         ensure(job.running > 0 || !job.out_of_money, || format!("{}: nothing will give it money", name()))

@@ -224,7 +224,12 @@ impl Core {
     }
 
     /// How long the whole fleet would take for this many tasks, the last of them on its fastest seat.
-    fn fleet_time(&mut self, shape: ShapeId, program: crate::learn::ProgramId, tasks: u64) -> Option<Micros> {
+    pub(crate) fn fleet_time(
+        &mut self,
+        shape: ShapeId,
+        program: crate::learn::ProgramId,
+        tasks: u64,
+    ) -> Option<Micros> {
         let fleet = self.shapes.fleet(&self.classes, shape);
         let speed_max = u32::try_from(fleet.speed_max).ok().filter(|speed| *speed > 0)?;
         let at_best = self.programs.predict(program, speed_max)?.0;

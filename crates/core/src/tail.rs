@@ -13,6 +13,8 @@ use crate::state::Core;
 const RUNS_MIN: u32 = 3;
 /// Second attempts started for one event.
 const RESCUES_MAX: usize = 256;
+/// How long past twice its prediction an attempt is waited for while there is other work.
+const PATIENCE_MIN: Millis = Millis(500);
 /// What a second attempt must save at least.
 const SAVING_MIN: Millis = Millis(50);
 
@@ -41,7 +43,13 @@ impl Core {
         let mut tail = BTreeSet::new();
         for slot in ours {
             if let Some(expected) = self.expect(slot) {
-                self.attempts.at_mut(slot).expected = Some(expected);
+                let now = self.now.after(Millis(1));
+                let attempt = self.attempts.at_mut(slot);
+                attempt.expected = Some(expected);
+                let due = expected.after(patience_in_tail(expected.since(attempt.placed)));
+                attempt.suspect_at = attempt.suspect_at.min(due.max(now));
+                let (worker, by) = (attempt.worker, attempt.suspect_at);
+                self.alarm_worker_by(worker, by);
                 tail.insert((expected, slot));
             }
         }
@@ -84,18 +92,39 @@ impl Core {
         });
         let groups: Vec<_> = fitting.flat_map(|shape| self.shapes[*shape].tails.iter().copied()).take(8).collect();
         for (id, at) in groups {
-            let tail = self.jobs[&id].groups[usize::from(at)].tail.as_ref();
-            let Some((_, slot)) = tail.and_then(|tail| tail.last().copied()) else { continue };
+            let Some(slot) = self.most_urgent(id, at) else { continue };
+            if self.leaves_to_faster(id, at, seat) {
+                continue;
+            }
             if self.double(id, at, slot, seat, effects) {
                 return;
             }
         }
     }
 
-    fn latest_and_idle(&self, id: JobId, at: u16) -> Option<(u32, SeatId)> {
+    /// Whether the fleet would be done with all of a group's last tasks before this seat is with one of them.
+    fn leaves_to_faster(&mut self, id: JobId, at: u16, seat: SeatId) -> bool {
         let group = &self.jobs[&id].groups[usize::from(at)];
-        let (_, slot) = group.tail.as_ref()?.last().copied()?;
+        let (shape, program, left) = (group.shape, group.program, group.tail.as_ref().map_or(0, BTreeSet::len));
+        let offered = self.seats[seat.0 as usize].runtime(group.plan.needs.runtime);
+        let predicted = offered.and_then(|offered| self.programs.predict(program, offered.speed));
+        let otherwise = self.fleet_time(shape, program, left as u64);
+        matches!((predicted, otherwise), (Some(ours), Some(theirs)) if ours.0 > theirs.0.saturating_mul(2))
+    }
+
+    fn latest_and_idle(&self, id: JobId, at: u16) -> Option<(u32, SeatId)> {
+        let slot = self.most_urgent(id, at)?;
         Some((slot, self.idle_for(slot)?))
+    }
+
+    /// Of the last attempts of a group, one that is overdue, or else the one that should end last.
+    fn most_urgent(&self, id: JobId, at: u16) -> Option<u32> {
+        let tail = self.jobs[&id].groups[usize::from(at)].tail.as_ref()?;
+        let overdue = tail.first().filter(|(expected, slot)| {
+            let span = expected.since(self.attempts.at(*slot).placed);
+            expected.after(patience_in_tail(span)) <= self.now
+        });
+        overdue.or_else(|| tail.last()).map(|(_, slot)| *slot)
     }
 
     /// The best idle seat of another worker for the task of an attempt.
@@ -124,7 +153,9 @@ impl Core {
         let Some(offered) = self.seats[seat.0 as usize].runtime(group.plan.needs.runtime) else { return false };
         let Some(predicted) = self.programs.predict(group.program, offered.speed) else { return false };
         let finish = self.now.after(Micros(predicted.0 + predicted.0 / 4).millis()).after(SAVING_MIN);
-        if avoided || finish >= expected || self.seats[seat.0 as usize].worker == attempt.worker {
+        // What is overdue may take as long again.
+        let likely = if expected <= self.now { self.now.after(self.now.since(attempt.placed)) } else { expected };
+        if avoided || finish >= likely || self.seats[seat.0 as usize].worker == attempt.worker {
             return false;
         }
         let index = attempt.index;
@@ -147,18 +178,23 @@ impl Core {
             self.attempts.at_mut(slot).suspect_at = later(elapsed);
             return;
         };
-        let allowed = Millis(expected.since(attempt.placed).0 * 2 + 500);
-        if elapsed < allowed {
-            self.attempts.at_mut(slot).suspect_at = attempt.placed.after(allowed);
-            return;
-        }
-        self.attempts.at_mut(slot).suspect_at = later(allowed);
-        let (id, at, index) = {
-            let attempt = self.attempts.at(slot);
-            (attempt.job, attempt.group, attempt.index)
-        };
-        if let Some(seat) = self.idle_for(slot) {
-            let _ = self.assign(seat, id, at, index, Why::Second, Some(slot), effects);
+        let span = expected.since(attempt.placed);
+        let (id, at) = (attempt.job, attempt.group);
+        let ending = self.jobs[&id].groups[usize::from(at)].tail.is_some();
+        let patience = if ending { patience_in_tail(span) } else { span.after(PATIENCE_MIN) };
+        let attempt = self.attempts.at_mut(slot);
+        attempt.expected.get_or_insert(expected);
+        attempt.suspect_at = expected.after(patience);
+        if attempt.suspect_at <= self.now {
+            attempt.suspect_at = self.now.after(patience);
+            if let Some(seat) = self.idle_for(slot) {
+                self.double(id, at, slot, seat, effects);
+            }
         }
     }
+}
+
+/// How long past its expected end one of a group's last attempts is waited for, when others have nothing else to do.
+fn patience_in_tail(span: Millis) -> Millis {
+    Millis(span.0 / 4 + 100)
 }
