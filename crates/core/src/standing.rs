@@ -72,15 +72,18 @@ impl Core {
         let seat = &mut self.seats[id.0 as usize];
         let (listed, counted, slots, price) = (seat.listed, seat.counted, seat.slots, seat.price);
         let Some(offered) = seat.runtimes.iter_mut().find(|offered| offered.runtime == runtime) else { return };
-        offered.speed = speed;
+        let before = core::mem::replace(&mut offered.speed, speed);
         let (class, old, new) = (offered.class, offered.cell, Cell::of(speed, price));
         if old == new {
+            if counted {
+                self.classes.correct(class, old, slots, before, speed);
+            }
             return;
         }
         offered.cell = new;
         if counted {
-            self.classes.count(class, old, slots, false);
-            self.classes.count(class, new, slots, true);
+            self.classes.count(class, old, slots, before, false);
+            self.classes.count(class, new, slots, speed, true);
         }
         if let Some((tier, since)) = listed {
             self.index.remove(tier, class, old, since, id);
@@ -102,6 +105,26 @@ impl Core {
         self.relieve_all();
     }
 
+    /// The worker was told to stop something, or has let a lease lapse: it may be asleep, so it gets no work before it is
+    /// heard from.
+    pub(crate) fn await_word(&mut self, id: WorkerId) {
+        let until = self.now.after(self.params.lease_ms);
+        let worker = &mut self.workers[id.0 as usize];
+        worker.silent_until = Some(until);
+        for seat in worker.seats.clone() {
+            self.relist(seat);
+        }
+        self.alarm_worker_by(id, until);
+    }
+
+    /// The worker was heard from.
+    pub(crate) fn hear(&mut self, id: WorkerId) {
+        let Some(worker) = self.workers.get_mut(id.0 as usize) else { return };
+        if worker.silent_until.take().is_some() {
+            self.hungry.extend(worker.seats.iter().copied());
+        }
+    }
+
     /// Sets the time of the next test: each time four times as far away.
     pub(crate) fn postpone_test(&mut self, id: WorkerId) {
         let worker = &mut self.workers[id.0 as usize];
@@ -120,7 +143,7 @@ impl Core {
         }
         seat.counted = online;
         for offered in &seat.runtimes {
-            self.classes.count(offered.class, offered.cell, seat.slots, online);
+            self.classes.count(offered.class, offered.cell, seat.slots, offered.speed, online);
         }
     }
 }

@@ -4,9 +4,9 @@ use gleaner_wire::job_file::Prefer;
 use serde::{Deserialize, Serialize};
 
 use crate::learn::SPEED_REFERENCE;
-use crate::logarithm::{OCTAVE, exp2, log2};
+use crate::logarithm::{OCTAVE, log2};
 
-pub(crate) const SPEEDS: usize = 16;
+pub(crate) const SPEEDS: usize = 32;
 pub(crate) const PRICES: usize = 8;
 pub(crate) const CELLS: usize = SPEEDS * PRICES;
 /// The price a second that falls into the middle price cell.
@@ -32,14 +32,6 @@ impl Cell {
 
     pub fn speed_cell(self) -> usize {
         usize::from(self.0) / PRICES
-    }
-
-    /// The speed in the middle of a speed cell.
-    pub fn nominal_speed(speed_cell: usize) -> u64 {
-        let log = i64::from(log2(u64::from(SPEED_REFERENCE)))
-            + (speed_cell as i64 - SPEEDS as i64 / 2) * i64::from(OCTAVE) / 2
-            + i64::from(OCTAVE) / 4;
-        exp2(log.max(0) as u32)
     }
 
     /// The place of this cell in the order of a preference; 0 is tried first.
@@ -68,9 +60,9 @@ pub(crate) const PREFERS: [Prefer; 3] = [Prefer::Fast, Prefer::Cheap, Prefer::Ba
 const fn cost(row: usize, cell: usize) -> usize {
     let (slow, dear) = (SPEEDS - 1 - cell / PRICES, cell % PRICES);
     match row {
-        0 => slow * 16 + dear,
-        1 => (slow + 2 * dear) * 16 + slow,
-        _ => (slow + dear) * 16 + slow,
+        0 => slow * SPEEDS + dear,
+        1 => (slow + 2 * dear) * SPEEDS + slow,
+        _ => (slow + dear) * SPEEDS + slow,
     }
 }
 

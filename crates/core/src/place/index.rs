@@ -26,7 +26,7 @@ struct Lists {
     /// For each preference and rank, the classes that have seats there.
     classes: Vec<Bits>,
     /// For each preference, the ranks at which any class has seats.
-    ranks: [u128; 3],
+    ranks: [Bits; 3],
 }
 
 /// The index.
@@ -67,10 +67,7 @@ impl Index {
         mut accept: impl FnMut(SeatId) -> bool,
     ) -> Option<SeatId> {
         let lists = &self.tiers[tier as usize];
-        let mut ranks = lists.ranks[row(prefer)];
-        while ranks != 0 {
-            let rank = ranks.trailing_zeros() as usize;
-            ranks &= ranks - 1;
+        for rank in lists.ranks[row(prefer)].iter() {
             let cell = Cell::at_rank(prefer, rank);
             for class in lists.classes[row(prefer) * CELLS + rank].both(classes) {
                 let seats = lists.seats[class * CELLS + cell.index()].iter().take(SCAN_MAX);
@@ -92,12 +89,8 @@ impl Lists {
             let rank = cell.rank(prefer);
             let classes = &mut self.classes[row(prefer) * CELLS + rank];
             classes.set(class.index(), any);
-            let bit = 1 << rank;
-            if any {
-                self.ranks[row(prefer)] |= bit;
-            } else if classes.is_empty() {
-                self.ranks[row(prefer)] &= !bit;
-            }
+            let still = any || !classes.is_empty();
+            self.ranks[row(prefer)].set(rank, still);
         }
     }
 }

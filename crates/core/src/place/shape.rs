@@ -37,8 +37,8 @@ struct ClassKey {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Class {
     key: ClassKey,
-    /// Slots that are online, by speed cell.
-    slots: [u32; SPEEDS],
+    /// Slots that are online, and the sum of their speeds, by speed cell.
+    online: [(u32, u64); SPEEDS],
 }
 
 /// All classes, and the numbers of regions.
@@ -83,15 +83,22 @@ impl Classes {
         }
         let id = ClassId(self.table.len() as u32);
         self.by_key.insert(key.clone(), id);
-        self.table.push(Class { key, slots: [0; SPEEDS] });
+        self.table.push(Class { key, online: [(0, 0); SPEEDS] });
         (id, true)
     }
 
-    /// Slots of a class came online or went.
-    pub fn count(&mut self, class: ClassId, cell: Cell, slots: u32, online: bool) {
-        let count = &mut self.table[class.index()].slots[cell.speed_cell()];
-        *count = if online { *count + slots } else { *count - slots };
+    /// Slots of this speed came online, or went.
+    pub fn count(&mut self, class: ClassId, cell: Cell, slots: u32, speed: u32, online: bool) {
+        let (count, speeds) = &mut self.table[class.index()].online[cell.speed_cell()];
+        let sum = u64::from(slots) * u64::from(speed);
+        (*count, *speeds) = if online { (*count + slots, *speeds + sum) } else { (*count - slots, *speeds - sum) };
         self.version += 1;
+    }
+
+    /// The speed of slots that are online was learned anew. Small steps within a cell do not make kept sums invalid.
+    pub fn correct(&mut self, class: ClassId, cell: Cell, slots: u32, before: u32, after: u32) {
+        let (_, speeds) = &mut self.table[class.index()].online[cell.speed_cell()];
+        *speeds = *speeds + u64::from(slots) * u64::from(after) - u64::from(slots) * u64::from(before);
     }
 
     /// Whether some seat of the class may fit; each seat is still compared exactly.
@@ -202,11 +209,11 @@ impl Shapes {
         if shape.fleet.version != classes.version {
             let mut fleet = Fleet { version: classes.version, ..Fleet::default() };
             for class in shape.classes.iter() {
-                for (cell, slots) in classes.table[class].slots.iter().enumerate().filter(|(_, slots)| **slots > 0) {
-                    let speed = Cell::nominal_speed(cell);
+                let online = classes.table[class].online.iter().filter(|(slots, _)| *slots > 0);
+                for (slots, speeds) in online {
                     fleet.slots += u64::from(*slots);
-                    fleet.speed += u64::from(*slots) * speed;
-                    fleet.speed_max = fleet.speed_max.max(speed);
+                    fleet.speed += speeds;
+                    fleet.speed_max = fleet.speed_max.max(speeds / u64::from(*slots));
                 }
             }
             shape.fleet = fleet;

@@ -1,7 +1,7 @@
 use crate::network::{Network, array, job, offer};
 use gleaner_core::Event;
-use gleaner_wire::Amount;
 use gleaner_wire::api::JobState;
+use gleaner_wire::{Amount, StartAttempt};
 
 #[test]
 fn a_stuck_task_gets_a_second_attempt_and_only_the_first_good_result_is_paid() {
@@ -9,22 +9,24 @@ fn a_stuck_task_gets_a_second_attempt_and_only_the_first_good_result_is_paid() {
     let stuck = network.join(offer("stuck", 1000, 1_000_000));
     let other = network.join(offer("other", 1000, 1_000_000));
     let id = network.submit("ada", &job(vec![array("a", 12)]));
-    let mut frozen = None;
-    for _ in 0..30 {
+    let mut frozen: Option<StartAttempt> = None;
+    let mut second = None;
+    for _ in 0..60 {
         for (worker, start) in network.started() {
-            if worker == stuck && frozen.is_none() && start.index > 4 {
+            if frozen.as_ref().is_some_and(|frozen| frozen.index == start.index) {
+                second = Some((worker, start));
+            } else if worker == stuck && frozen.is_none() && start.index > 4 {
                 frozen = Some(start);
             } else {
                 network.deliver(worker, &start, 1000);
             }
         }
+        network.wait(200);
+        let held = frozen.iter().map(|frozen| frozen.attempt).collect();
+        network.apply(Event::LeasesRenewed { worker: stuck, held });
     }
     let frozen = frozen.expect("one is stuck");
-    for _ in 0..12 {
-        network.wait(1000);
-        network.apply(Event::LeasesRenewed { worker: stuck, held: vec![frozen.attempt] });
-    }
-    let (worker, second) = network.started_one();
+    let (worker, second) = second.expect("someone else tries it too");
     assert_eq!((worker, second.index), (other, frozen.index));
     assert_eq!(network.core.totals().second_attempts, 1);
     let before = network.earned(stuck);
