@@ -48,8 +48,16 @@ impl Log {
             self.pending.push(b'\n');
             self.pending.extend_from_slice(TRUNCATED.as_bytes());
         }
-        let since = *self.pending_since.get_or_insert_with(Instant::now);
-        if self.pending.len() >= PIECE_BYTES || since.elapsed() >= PIECE_AGE_MAX {
+        self.pending_since.get_or_insert_with(Instant::now);
+        if self.pending.len() >= PIECE_BYTES {
+            self.flush();
+        }
+        self.flush_old();
+    }
+
+    /// Sends what has waited long enough for more.
+    pub fn flush_old(&mut self) {
+        if self.pending_since.is_some_and(|since| since.elapsed() >= PIECE_AGE_MAX) {
             self.flush();
         }
     }

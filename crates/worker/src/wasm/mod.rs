@@ -126,9 +126,13 @@ impl Wasm {
         let mut store = Store::new(&self.engine, Host::new(setting, watch, log));
         store.limiter(|host| host);
         store.set_epoch_deadline(1);
-        store.epoch_deadline_callback(|context| match context.data().watch.check() {
-            Ok(()) => Ok(UpdateDeadline::Continue(1)),
-            Err(interruption) => Err(wasmtime::Error::new(Stop::from(interruption))),
+        store.epoch_deadline_callback(|mut context| {
+            let host = context.data_mut();
+            host.log.flush_old();
+            match host.watch.check() {
+                Ok(()) => Ok(UpdateDeadline::Continue(1)),
+                Err(interruption) => Err(wasmtime::Error::new(Stop::from(interruption))),
+            }
         });
         let ended = execute(program, &mut store);
         let ran = Micros(u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX));
