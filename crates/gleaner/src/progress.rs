@@ -71,9 +71,9 @@ impl Progress {
         }
         let filled = (tally.done * WORKER_BAR_CHARS).div_ceil(tasks.max(1)).min(WORKER_BAR_CHARS);
         let bar = "▪".repeat(usize::try_from(filled).expect("at most 24"));
-        let failed = if tally.failed > 0 { format!(", {} failed or lost", tally.failed) } else { String::new() };
+        let failed = if tally.failed > 0 { format!("  {} failed or lost", tally.failed) } else { String::new() };
         if let Some(line) = self.workers.get(&tally.worker) {
-            line.set_message(format!("{:>5} done{failed}  {bar}", words::grouped(tally.done)));
+            line.set_message(format!("{:>5} done  {bar}{failed}", words::grouped(tally.done)));
         }
     }
 

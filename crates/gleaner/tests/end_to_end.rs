@@ -79,10 +79,10 @@ fn a_cancelled_job_ends_and_its_rest_is_released() {
 fn an_impossible_need_is_explained() {
     let network = Network::start(1);
     network.write("program.wasm", programs::echo());
-    let job = network.submit("job.toml", &format!("{ARRAY}needs = {{ device = \"nvidia\" }}\n"));
+    let job = network.submit("job.toml", &format!("{ARRAY}needs = {{ region = \"atlantis\" }}\n"));
     let ended = network.run(&["job", "explain", &job.to_string()]).succeeded();
     assert!(ended.stdout.contains("20 tasks of `square` waiting"), "{}", ended.stdout);
-    assert!(ended.stdout.contains("nvidia"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("atlantis"), "{}", ended.stdout);
     let ended = network.run(&["job", "explain", "--json", &job.to_string()]).succeeded();
     let view: serde_json::Value = serde_json::from_str(&ended.stdout).expect("JSON on stdout");
     assert_eq!(view["waiting"][0]["queued"], 20);
@@ -95,7 +95,8 @@ fn mistakes_in_job_files_are_reported_with_their_line() {
     let cases = [
         (ARRAY.replace("each", "eech"), 8, "unknown field `eech`"),
         (ARRAY.replace("1..20", "20..1"), 8, "not a range"),
-        (ARRAY.replace("1..20", "1..20000000"), 8, "10"),
+        (ARRAY.replace("1..20", "1..20000000"), 3, "the limit is 10000000"),
+        (format!("{ARRAY}needs = {{ device = \"nvidia\" }}\n"), 9, "no GPU device runs wasm"),
         (ARRAY.replace("program.wasm", "missing.wasm"), 6, "missing.wasm"),
         (format!("{ARRAY}[[task.input]]\nname = \"x\"\nfrom = \"nobody\"\n"), 11, "nobody"),
         (format!("{ARRAY}[[task.input]]\nname = \"x\"\nfrom = \"square\"\n"), 11, "square"),
@@ -168,7 +169,7 @@ fn a_paused_worker_gets_no_work_until_it_is_resumed() {
     network.write("program.wasm", programs::echo());
     let job = network.submit("job.toml", ARRAY);
     let ended = network.run(&["job", "explain", &job.to_string()]).succeeded();
-    assert!(ended.stdout.contains("paused"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("1 device: its owner uses the machine"), "{}", ended.stdout);
     network.run(&["worker", "resume", &worker]).succeeded();
     network.wait_for_job(job, |view| view.summary.state == JobState::Done);
 }

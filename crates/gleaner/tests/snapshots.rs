@@ -31,30 +31,31 @@ fn transcript(command: &str, ended: &Ended) -> String {
     text + &format!("--- exit {}\n", ended.code)
 }
 
-/// Replaces what differs from run to run: every run of digits with a unit of time, money or an address around it.
+/// Replaces what differs from run to run: times, amounts, keys, addresses, and how often progress was told.
 fn normal(text: &str, network: &Network) -> String {
     let text = text.replace(&network.folder().display().to_string(), "FOLDER").replace(&network.url(), "HUB");
-    let lines = text.lines().map(|line| {
-        let mut words: Vec<String> = Vec::new();
-        for word in line.split(' ') {
-            words.push(normal_word(word, words.last().map(String::as_str)));
-        }
-        words.join(" ").replace("N m N s", "N s").replace("N ms", "N s")
+    let text = text.replace("just now", "0 s ago");
+    let lines = text.lines().filter(|line| !line.contains(" % of "));
+    let lines = lines.map(|line| {
+        let words: Vec<&str> = line.split(' ').collect();
+        let next = words.iter().skip(1).copied().chain([""]);
+        let words: Vec<String> = words.iter().zip(next).map(|(word, next)| normal_word(word, next)).collect();
+        words.join(" ").replace("N ms", "N s").replace("N m N s", "N s")
     });
-    // Columns move with the width of what was replaced.
-    let squeeze =
-        |line: String| line.split("  ").map(str::trim).filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ");
-    lines.map(squeeze).collect::<Vec<_>>().join("\n") + "\n"
+    // Columns move with the width of what was replaced; that they line up is the table's own test.
+    let squeezed = lines
+        .map(|line| line.split("  ").map(str::trim).filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  "));
+    squeezed.collect::<Vec<_>>().join("\n") + "\n"
 }
 
-fn normal_word(word: &str, before: Option<&str>) -> String {
-    let is_decimal = word.contains('.') && word.trim_end_matches(['.', ':', ',']).parse::<f64>().is_ok();
+fn normal_word(word: &str, next: &str) -> String {
+    let is_number = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let is_timed = ["ms", "s", "m", "h"].contains(&next.trim_end_matches(','));
     let is_key = word.len() == 64 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
-    match () {
-        () if is_decimal => "N".to_owned(),
-        () if is_key => "KEY".to_owned(),
-        () if before == Some("in") && word.parse::<u64>().is_ok() => "N".to_owned(),
-        () => word.to_owned(),
+    match (is_number && (is_timed || word.contains('.')), is_key) {
+        (true, _) => "N".to_owned(),
+        (false, true) => "KEY".to_owned(),
+        (false, false) => word.to_owned(),
     }
 }
 
@@ -134,7 +135,7 @@ fn listings_line_up() {
     show("job-show", &["job", "show", "1"]);
     show("job-explain-done", &["job", "explain", "1"]);
     show("job-fetch", &["job", "fetch", "1", "--out", "out"]);
-    network.submit("impossible.toml", &format!("{array}needs = {{ device = \"nvidia\", memory = \"80GiB\" }}\n"));
+    network.submit("impossible.toml", &format!("{array}needs = {{ region = \"atlantis\" }}\n"));
     show("job-explain-impossible", &["job", "explain", "2"]);
     show("job-cancel", &["job", "cancel", "2"]);
     show("worker-pause", &["worker", "pause", "0"]);

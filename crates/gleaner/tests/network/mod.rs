@@ -185,8 +185,8 @@ impl Network {
                 }
             }
         };
-        let waiting = tokio::time::timeout(PATIENCE, waiting);
-        self.runtime.block_on(async { waiting.await }).expect("it happens before patience ends")
+        let found = self.runtime.block_on(async { tokio::time::timeout(PATIENCE, waiting).await });
+        found.expect("it happens before patience ends")
     }
 
     /// Runs something that asks the hub.
