@@ -66,6 +66,10 @@ impl Core {
         }
         if lapsed {
             self.add_trouble(id, 1, effects);
+            self.await_word(id);
+        }
+        if self.workers[id.0 as usize].silent_until.is_some_and(|until| until <= self.now) {
+            self.hear(id);
         }
         let worker = &self.workers[id.0 as usize];
         if worker.state == State::Probation && worker.takes_work(self.now) {
@@ -103,7 +107,8 @@ impl Core {
         let attempts = worker.attempts.iter().map(|slot| self.attempts.at(*slot));
         let wakes = attempts.map(|attempt| attempt.lease.min(attempt.deadline).min(attempt.suspect_at));
         let test = (worker.state == State::Probation && worker.test_at > self.now).then_some(worker.test_at);
-        if let Some(at) = wakes.chain(test).min() {
+        let silent = worker.silent_until.filter(|until| *until > self.now);
+        if let Some(at) = wakes.chain(test).chain(silent).min() {
             // An alarm in the past would ring for ever within one event.
             self.alarm_worker_by(id, at.max(self.now.after(Millis(1))));
         }

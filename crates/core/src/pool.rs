@@ -94,6 +94,8 @@ pub(crate) struct Worker {
     pub probations: u32,
     /// When a worker on probation gets its test.
     pub test_at: Millis,
+    /// It owes an answer, and gets no work until it is heard from or this time has come.
+    pub silent_until: Option<Millis>,
     /// The alarm that is set for it.
     pub alarm: Option<Millis>,
 }
@@ -114,12 +116,16 @@ impl Worker {
             trouble: 0,
             probations: 0,
             test_at: Millis(0),
+            silent_until: None,
             alarm: None,
         }
     }
 
     /// Whether it may be given work at all now.
     pub fn takes_work(&self, now: Millis) -> bool {
+        if self.silent_until.is_some_and(|until| now < until) {
+            return false;
+        }
         match self.state {
             State::Available | State::Busy => true,
             State::Probation => self.attempts.is_empty() && now >= self.test_at,

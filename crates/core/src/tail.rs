@@ -93,7 +93,7 @@ impl Core {
         let groups: Vec<_> = fitting.flat_map(|shape| self.shapes[*shape].tails.iter().copied()).take(8).collect();
         for (id, at) in groups {
             let Some(slot) = self.most_urgent(id, at) else { continue };
-            if self.leaves_to_faster(id, at, seat) {
+            if self.leaves_to_faster(id, at, seat).is_some() {
                 continue;
             }
             if self.double(id, at, slot, seat, effects) {
@@ -102,14 +102,29 @@ impl Core {
         }
     }
 
-    /// Whether the fleet would be done with all of a group's last tasks before this seat is with one of them.
-    fn leaves_to_faster(&mut self, id: JobId, at: u16, seat: SeatId) -> bool {
+    /// If the fleet would be done with all of a group's last tasks well before this seat is with one of them, how soon.
+    fn leaves_to_faster(&mut self, id: JobId, at: u16, seat: SeatId) -> Option<Millis> {
         let group = &self.jobs[&id].groups[usize::from(at)];
         let (shape, program, left) = (group.shape, group.program, group.tail.as_ref().map_or(0, BTreeSet::len));
         let offered = self.seats[seat.0 as usize].runtime(group.plan.needs.runtime);
-        let predicted = offered.and_then(|offered| self.programs.predict(program, offered.speed));
-        let otherwise = self.fleet_time(shape, program, left as u64);
-        matches!((predicted, otherwise), (Some(ours), Some(theirs)) if ours.0 > theirs.0.saturating_mul(2))
+        let ours = offered.and_then(|offered| self.programs.predict(program, offered.speed))?;
+        let theirs = self.fleet_time(shape, program, left as u64)?;
+        (ours.0 > theirs.0.saturating_mul(2)).then(|| theirs.millis())
+    }
+
+    /// An attempt was overtaken: its seat is at least as slow as the time says that it has taken so far.
+    pub(crate) fn learn_from_overtaken(&mut self, slot: u32) {
+        let attempt = self.attempts.at(slot);
+        let Some(expected) = self.expect(slot).filter(|_| attempt.why != Why::Ahead) else { return };
+        let (span, elapsed) = (expected.since(attempt.placed).0.max(1), self.now.since(attempt.placed).0);
+        if elapsed < span + span / 2 {
+            return;
+        }
+        let (seat, group) = (attempt.seat, &self.jobs[&attempt.job].groups[usize::from(attempt.group)]);
+        let runtime = group.plan.needs.runtime;
+        let Some(offered) = self.seats[seat.0 as usize].runtime(runtime) else { return };
+        let slower = u64::from(offered.speed).saturating_mul(span) / elapsed;
+        self.set_speed(seat, runtime, (slower as u32).max(1));
     }
 
     fn latest_and_idle(&self, id: JobId, at: u16) -> Option<(u32, SeatId)> {
@@ -187,8 +202,14 @@ impl Core {
         attempt.suspect_at = expected.after(patience);
         if attempt.suspect_at <= self.now {
             attempt.suspect_at = self.now.after(patience);
-            if let Some(seat) = self.idle_for(slot) {
-                self.double(id, at, slot, seat, effects);
+            let Some(seat) = self.idle_for(slot) else { return };
+            let overdue = self.now.since(expected);
+            match self.leaves_to_faster(id, at, seat).filter(|theirs| ending && overdue < *theirs) {
+                // Whoever is faster should be free soon.
+                Some(theirs) => self.attempts.at_mut(slot).suspect_at = self.now.after(theirs),
+                None => {
+                    self.double(id, at, slot, seat, effects);
+                }
             }
         }
     }

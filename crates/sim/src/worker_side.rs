@@ -132,8 +132,8 @@ impl World<'_> {
         }
         let (ran, next) = state.leave_device(self.now, attempt);
         self.note_end_of_run(worker, next);
-        // Some say that they stopped, others just stop.
-        if mix(attempt.0) & 1 == 0 {
+        // Almost all say that they stopped; a few just stop.
+        if mix(attempt.0) % 16 == 0 {
             self.workers[worker as usize].held.remove(&attempt);
         } else {
             self.deliver(worker, vec![Finished { attempt, ran: Micros(ran), outcome: Outcome::Cancelled }]);

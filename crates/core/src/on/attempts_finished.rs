@@ -14,6 +14,7 @@ const OVERRUN: u64 = 4;
 impl Core {
     pub(crate) fn on_attempts_finished(&mut self, worker: WorkerId, results: Vec<Finished>, effects: &mut Vec<Effect>) {
         let mut announced = None;
+        self.hear(worker);
         for Finished { attempt, ran, outcome } in results {
             let Some(slot) = self.attempts.slot(attempt) else {
                 self.totals.results_late += 1;
@@ -43,7 +44,10 @@ impl Core {
     fn finish(&mut self, slot: u32, output: Output, ran: Micros, effects: &mut Vec<Effect>) {
         let attempt = self.release_attempt(slot, effects);
         if let Some(twin) = attempt.twin {
+            self.learn_from_overtaken(twin);
+            let slower = self.attempts.at(twin).worker;
             self.cancel_attempt(twin, effects);
+            self.await_word(slower);
         }
         self.pay(&attempt, ran);
         let job = self.jobs.get_mut(&attempt.job).expect("an attempt's job is there");

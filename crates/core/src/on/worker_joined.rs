@@ -25,6 +25,7 @@ impl Core {
         self.take_offer(id, offer);
         let worker = &mut self.workers[id.0 as usize];
         worker.session = Some(session);
+        worker.silent_until = None;
         let standing = worker.standing;
         self.trigger(id, Trigger::Joined(standing), effects);
         if paused {
