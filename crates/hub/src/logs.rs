@@ -1,7 +1,7 @@
 //! What attempts write: one file of lines for each job, bounded, with followers told of new lines.
 //!
-//! Logs help people; they are not part of the journal. A line may be lost in a crash, or when the disk does not keep up,
-//! and then a metric says how many.
+//! Logs help people; they are not part of the journal. A line may be lost in a crash, or when the disk does not keep
+//! up, and then a metric says how many.
 use crate::metrics::Metrics;
 use gleaner_wire::api::LogView;
 use gleaner_wire::{JobId, Millis};

@@ -45,7 +45,7 @@ pub(crate) async fn serve(
             Ok(_) => tracing::warn!("a connection is refused: {CONNECTIONS_MAX} are open"),
             Err(error) if is_about_one_connection(&error) => {}
             Err(error) => {
-                tracing::warn!(%error, "no connection could be accepted; trying again (raise `ulimit -n` if this stays)");
+                tracing::warn!(%error, "no connection could be accepted; raise `ulimit -n` if this stays");
                 tokio::time::sleep(Duration::from_millis(REFUSED_MS)).await;
             }
         }

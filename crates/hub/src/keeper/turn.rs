@@ -231,7 +231,7 @@ impl Keeper {
                 }
                 Err(error) if error.may_pass() => {
                     if stalled.is_none() {
-                        tracing::error!(%error, "the journal does not take writes; nothing is lost, nothing new is taken");
+                        tracing::error!(%error, "the journal takes no writes; nothing is lost, nothing new is taken");
                     }
                     stalled = stalled.or(Some(started));
                     self.metrics.commit_failed();
