@@ -133,12 +133,15 @@ impl Connection {
 
     /// The next message that is not a heartbeat.
     pub async fn next(&mut self) -> ToHub {
-        loop {
-            match self.next_or_end().await.expect("the worker is there") {
-                ToHub::Heartbeat { .. } => {}
-                message => return message,
+        let next = async {
+            loop {
+                match self.next_or_end().await.expect("the worker is there") {
+                    ToHub::Heartbeat { .. } => {}
+                    message => return message,
+                }
             }
-        }
+        };
+        timeout(PATIENCE, next).await.expect("the worker says more than that it is alive")
     }
 
     /// The next heartbeat.
