@@ -116,6 +116,18 @@ fn a_slow_worker_does_not_get_the_last_tasks() {
 }
 
 #[test]
+fn idle_workers_do_not_hold_work_back_for_each_other() {
+    let mut network = Network::new();
+    for (name, score) in [("a", 15), ("b", 22), ("c", 40), ("d", 900)] {
+        network.join(offer(name, score, 10));
+    }
+    let id = network.submit("ada", &JobFile { prefer: Prefer::Fast, ..job(vec![array("a", 60)]) });
+    // A task that sleeps takes as long on each of them, whatever their scores say.
+    network.run_all(100);
+    assert_eq!(network.state(id), JobState::Done);
+}
+
+#[test]
 fn known_results_are_not_computed_again_for_the_same_requester() {
     let mut network = Network::new();
     network.join(offer("a", 1000, 10));

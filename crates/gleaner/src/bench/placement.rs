@@ -1,6 +1,6 @@
-//! Placement decisions a second with a million workers, against a scan over all of them.
+//! Placement decisions a second of processor time with a million workers, against a scan over all of them.
 use std::hint::black_box;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use gleaner_core::ledger::Account;
@@ -12,6 +12,7 @@ use gleaner_wire::{
 };
 
 use super::figure::Figure;
+use super::process::thread_time;
 
 const NOW: Millis = Millis(1_000_000);
 /// Decisions that are timed at each load.
@@ -80,9 +81,9 @@ fn submit(core: &mut Core, submission: u128, file: &JobFile) -> Result<(u64, Dur
     let graph = plan(file).context("the benchmark's own job makes sense")?;
     let requester = "bench".to_owned();
     let mut effects = Vec::with_capacity(file.tasks.len() * 2);
-    let start = Instant::now();
+    let start = thread_time();
     core.apply(NOW, Event::JobSubmitted { ticket: Ticket(0), submission, requester, graph }, &mut effects);
-    let took = start.elapsed();
+    let took = thread_time().saturating_sub(start);
     let placed = effects.iter().filter(|effect| matches!(effect, Effect::StartAttempt { .. })).count();
     Ok((placed as u64, took))
 }
@@ -110,7 +111,7 @@ fn scans_a_second(workers: u32) -> f64 {
         }
     });
     let offers: Vec<Plain> = offers.collect();
-    let start = Instant::now();
+    let start = thread_time();
     for need in 0..SCANS {
         let fits = |offer: &&Plain| {
             offer.idle
@@ -121,7 +122,7 @@ fn scans_a_second(workers: u32) -> f64 {
         let cost = |offer: &&Plain| offer.price / u64::from(offer.score);
         black_box(offers.iter().filter(fits).min_by_key(cost).map(|offer| offer.price));
     }
-    f64::from(SCANS) / start.elapsed().as_secs_f64()
+    f64::from(SCANS) / thread_time().saturating_sub(start).as_secs_f64()
 }
 
 /// Times decisions with none, half and almost all of the workers busy.
@@ -151,7 +152,9 @@ pub fn measure(workers: u32) -> Result<Vec<Figure>> {
             busy += placed;
             let rate = placed as f64 / took.as_secs_f64();
             let name = format!("placements, {workers} workers, {percent} % busy, {what}");
-            figures.push(Figure::rate(name, rate, "decisions/s", "scans over all workers/s", floor));
+            figures.push(
+                Figure::rate(name, rate, "decisions/CPU-s", "scans over all workers/CPU-s", floor).goal("≥ 1,000,000"),
+            );
         }
     }
     Ok(figures)

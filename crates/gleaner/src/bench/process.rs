@@ -26,3 +26,10 @@ pub fn usage(pid: u32) -> Result<Usage> {
     let kib = resident.and_then(|text| text.trim().trim_end_matches("kB").trim().parse::<f64>().ok()).unwrap_or(0.0);
     Ok(Usage { cpu_seconds: (ticks(11) + ticks(12)) / per_second, resident: kib * 1024.0 })
 }
+
+/// Processor time of this thread: it does not count what neighbours take.
+pub fn thread_time() -> std::time::Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    std::time::Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap_or(0))
+}
