@@ -52,7 +52,7 @@ fn normal_word(word: &str, next: &str) -> String {
     let is_number = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     let is_timed = ["ms", "s", "m", "h"].contains(&next.trim_end_matches(','));
     let is_key = word.len() == 64 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
-    match (is_number && (is_timed || word.contains('.')), is_key) {
+    match (is_number && (is_timed || word.matches('.').count() == 1), is_key) {
         (true, _) => "N".to_owned(),
         (false, true) => "KEY".to_owned(),
         (false, false) => word.to_owned(),

@@ -22,6 +22,9 @@ use crate::words;
 use report::Report;
 
 const WORKERS: u32 = 4;
+/// A processor scores about a thousand; what is many times faster gets more to do.
+const SCORE_PER_PASS: u32 = 8_000;
+const PASSES_FACTOR_MAX: u32 = 64;
 const PICTURE: &str = "picture.png";
 
 /// Options of `gleaner demo`.
@@ -72,11 +75,12 @@ async fn show(network: &mut Network, args: &Args, scratch: &Path) -> Result<()> 
     introduce(&workers, runtime);
     let job_file = scene::unpack(&scratch.join("scene"), runtime)?;
 
-    let (view, killed) = render_and_kill(network, &Draft::read(&job_file)?).await?;
+    let passes = passes_factor(&workers);
+    let (view, killed) = render_and_kill(network, &draft(&job_file, passes)?).await?;
     let picture = fetch_picture(&network.client, &view, &scratch.join("first"), &args.out.join(PICTURE)).await?;
     let mut report = Report::new(view, workers, killed, picture, runtime);
     if !args.no_reference {
-        let (view, other) = render_alone(network, &job_file, scratch).await?;
+        let (view, other) = render_alone(network, draft(&job_file, passes)?, scratch).await?;
         report.compare(view, same_bytes(&report.picture, &other)?);
     }
     report.ledger(network.client.ledger().await?);
@@ -111,6 +115,21 @@ fn introduce(workers: &[WorkerView], runtime: Runtime) {
             say(format!("  {name}  {device}  {runtime}, speed {}", words::grouped(offer.score.into())));
         }
     }
+}
+
+/// How many times the job's own passes the picture gets: a real GPU would be done before anyone could watch.
+fn passes_factor(workers: &[WorkerView]) -> u32 {
+    let fastest =
+        workers.iter().filter_map(|worker| report::device_for(worker, Runtime::Wgsl)).map(|(_, offer)| offer.score);
+    (fastest.max().unwrap_or(0) / SCORE_PER_PASS).clamp(1, PASSES_FACTOR_MAX)
+}
+
+fn draft(job_file: &Path, passes: u32) -> Result<Draft> {
+    let mut draft = Draft::read(job_file)?;
+    for task in draft.file.tasks.iter_mut().filter(|task| task.runtime == Runtime::Wgsl) {
+        task.kernel.passes = Some(task.kernel.passes.unwrap_or(1).saturating_mul(passes));
+    }
+    Ok(draft)
 }
 
 async fn submit(client: &Client, draft: &Draft) -> Result<Submitted> {
@@ -154,10 +173,9 @@ async fn busiest(network: &Network) -> Result<String> {
 }
 
 /// Renders the same picture on one worker alone, without reusing a known tile.
-async fn render_alone(network: &mut Network, job_file: &Path, scratch: &Path) -> Result<(JobView, PathBuf)> {
+async fn render_alone(network: &mut Network, mut draft: Draft, scratch: &Path) -> Result<(JobView, PathBuf)> {
     say("The same picture again on one worker alone, every tile anew, to compare.");
     network.stop_all_but_one().await?;
-    let mut draft = Draft::read(job_file)?;
     draft.file.tasks.iter_mut().for_each(|task| task.memo = false);
     let submitted = submit(&network.client, &draft).await?;
     let mut progress = Progress::new("one worker", submitted.tasks);

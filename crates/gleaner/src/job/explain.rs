@@ -59,8 +59,8 @@ fn render(view: &ExplainView) -> String {
     if view.running_more > 0 {
         lines.push(format!("and {} more run", words::grouped(view.running_more)));
     }
-    if lines.len() == 1 && !view.state.has_ended() {
-        lines.push("nothing waits and nothing runs: its results are being counted".to_owned());
+    if lines.len() == 1 {
+        lines.push("nothing waits and nothing runs".to_owned());
     }
     lines.join("\n")
 }

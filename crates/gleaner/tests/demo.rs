@@ -1,0 +1,55 @@
+//! `gleaner demo`, whole: on a Vulkan device, and where there is none.
+
+mod network;
+
+use std::path::Path;
+
+use network::{Ended, gleaner};
+
+fn demo(folder: &Path, args: &[&str], environment: &[(&str, &str)]) -> Ended {
+    let mut command = gleaner();
+    command.current_dir(folder).arg("demo").args(args).envs(environment.iter().copied());
+    Ended::from(command.output().expect("it runs")).succeeded()
+}
+
+fn check_picture(folder: &Path) {
+    let picture = std::fs::File::open(folder.join("gleaner-demo/picture.png")).expect("there is a picture");
+    let mut reader = png::Decoder::new(std::io::BufReader::new(picture)).read_info().expect("it is a PNG");
+    assert_eq!((reader.info().width, reader.info().height), (960, 540));
+    let mut pixels = vec![0; 960 * 540 * 4];
+    reader.next_frame(&mut pixels).expect("it is whole");
+    let colours: std::collections::BTreeSet<&[u8]> = pixels.chunks_exact(4).collect();
+    assert!(colours.len() > 10_000, "a picture of {} colours is no picture", colours.len());
+}
+
+/// Needs a Vulkan driver: `apt-get install mesa-vulkan-drivers` where there is no GPU.
+#[test]
+fn the_demo_renders_loses_a_worker_and_gets_the_same_picture() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let ended = demo(folder.path(), &[], &[]);
+    assert!(!ended.stderr.contains("No Vulkan device"), "run `apt-get install mesa-vulkan-drivers`: {}", ended.stderr);
+    for words in [
+        "killed half-way",
+        "worker left",
+        "nobody pays",
+        "1 worker alone",
+        "Both pictures are equal, byte for byte.",
+        "85.0 %",
+        "15.0 %",
+        "add up to",
+        "gleaner-demo/picture.png",
+    ] {
+        assert!(ended.stdout.contains(words), "{words} is missing:\n{}", ended.stdout);
+    }
+    check_picture(folder.path());
+}
+
+#[test]
+fn without_a_vulkan_device_the_demo_says_so_and_uses_wasm() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let none = [("VK_DRIVER_FILES", "/nonexistent"), ("VK_ICD_FILENAMES", "/nonexistent")];
+    let ended = demo(folder.path(), &["--no-reference"], &none);
+    assert!(ended.stderr.contains("No Vulkan device passed its test here"), "{}", ended.stderr);
+    assert!(ended.stdout.contains("killed half-way"), "{}", ended.stdout);
+    check_picture(folder.path());
+}
