@@ -44,7 +44,7 @@ impl Core {
         }
         for (expected, slot) in group.tail.iter().flatten() {
             let attempt = self.attempts.get(*slot).filter(|attempt| attempt.job == job.id && attempt.group == at);
-            let listed = attempt.is_some_and(|attempt| attempt.expected == Some(*expected) && attempt.twin.is_none());
+            let listed = attempt.is_some_and(|attempt| attempt.expected == Some(*expected));
             ensure(listed, || format!("{}: slot {slot} is among the last attempts and should not be", name()))?;
         }
         let waits = group.ready() > 0 && !job.out_of_money;

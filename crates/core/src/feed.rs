@@ -204,7 +204,7 @@ impl Core {
             Tier::Idle => {
                 let (Some(predicted), false) = (predicted, prefer == Prefer::Cheap) else { return false };
                 let Some(otherwise) = self.fleet_time(shape, program, ready + running) else { return false };
-                if predicted.0 <= otherwise.0.saturating_mul(2) {
+                if predicted.0 <= otherwise.0 {
                     return false;
                 }
                 self.hold_back(job, at, shape, otherwise)

@@ -31,7 +31,7 @@ impl Core {
         self.build_tail(id, at, runs);
         for _ in 0..RESCUES_MAX {
             let Some((slot, seat)) = self.latest_and_idle(id, at) else { return };
-            if !self.double(id, at, slot, seat, effects) {
+            if self.leaves_to_faster(id, at, seat).is_some() || !self.double(id, at, slot, seat, effects) {
                 return;
             }
         }
@@ -39,7 +39,7 @@ impl Core {
 
     fn build_tail(&mut self, id: JobId, at: u16, runs: u32) {
         let ours = self.attempts.iter().filter(|(_, attempt)| attempt.job == id && attempt.group == at);
-        let ours: Vec<u32> = ours.filter(|(_, attempt)| attempt.twin.is_none()).map(|(slot, _)| slot).collect();
+        let ours: Vec<u32> = ours.map(|(slot, _)| slot).collect();
         let mut tail = BTreeSet::new();
         for slot in ours {
             if let Some(expected) = self.expect(slot) {
@@ -50,7 +50,12 @@ impl Core {
                 attempt.suspect_at = attempt.suspect_at.min(due.max(now));
                 let (worker, by) = (attempt.worker, attempt.suspect_at);
                 self.alarm_worker_by(worker, by);
-                tail.insert((expected, slot));
+                let sooner = self.attempts.at(slot).twin.is_none_or(|twin| {
+                    self.expect(twin).is_none_or(|other| (expected, slot) < (other, twin))
+                });
+                if sooner {
+                    tail.insert((expected, slot));
+                }
             }
         }
         let group = &mut self.jobs.get_mut(&id).expect("the caller has seen it").groups[usize::from(at)];
@@ -109,11 +114,11 @@ impl Core {
         let offered = self.seats[seat.0 as usize].runtime(group.plan.needs.runtime);
         let ours = offered.and_then(|offered| self.programs.predict(program, offered.speed))?;
         let theirs = self.fleet_time(shape, program, left as u64)?;
-        (ours.0 > theirs.0.saturating_mul(2)).then(|| theirs.millis())
+        (ours.0 > theirs.0).then(|| theirs.millis())
     }
 
     /// An attempt was overtaken: its seat is at least as slow as the time says that it has taken so far.
-    pub(crate) fn learn_from_overtaken(&mut self, slot: u32) {
+    fn learn_from_overtaken(&mut self, slot: u32) {
         let attempt = self.attempts.at(slot);
         let Some(expected) = self.expect(slot).filter(|_| attempt.why != Why::Ahead) else { return };
         let (span, elapsed) = (expected.since(attempt.placed).0.max(1), self.now.since(attempt.placed).0);
@@ -156,46 +161,70 @@ impl Core {
         })
     }
 
-    /// Starts a second attempt if the seat should finish clearly before the first.
+    /// Starts a second attempt if the seat should finish clearly before those that run. Of two that run, the one that should
+    /// end later is called off for it.
     fn double(&mut self, id: JobId, at: u16, slot: u32, seat: SeatId, effects: &mut Vec<Effect>) -> bool {
         let attempt = self.attempts.at(slot);
+        let (index, twin) = (attempt.index, attempt.twin);
         let group = &self.jobs[&id].groups[usize::from(at)];
-        let (Some(expected), None) = (attempt.expected, attempt.twin) else { return false };
-        let avoided = group
-            .troubles
-            .get(&attempt.index)
-            .is_some_and(|trouble| trouble.avoids(self.seats[seat.0 as usize].worker));
+        let worker = self.seats[seat.0 as usize].worker;
+        let busy = |slot: u32| self.attempts.at(slot).worker == worker;
+        let avoided = group.troubles.get(&index).is_some_and(|trouble| trouble.avoids(worker));
+        if avoided || busy(slot) || twin.is_some_and(busy) {
+            return false;
+        }
         let Some(offered) = self.seats[seat.0 as usize].runtime(group.plan.needs.runtime) else { return false };
         let Some(predicted) = self.programs.predict(group.program, offered.speed) else { return false };
         let finish = self.now.after(Micros(predicted.0 + predicted.0 / 4).millis()).after(SAVING_MIN);
-        // What is overdue may take as long again.
-        let likely = if expected <= self.now { self.now.after(self.now.since(attempt.placed)) } else { expected };
-        if avoided || finish >= likely || self.seats[seat.0 as usize].worker == attempt.worker {
+        let (mut first, mut second) = (slot, twin);
+        if let Some(other) = twin.filter(|other| self.likely_end(*other) < self.likely_end(slot)) {
+            (first, second) = (other, Some(slot));
+        }
+        if finish >= self.likely_end(first) {
             return false;
         }
-        let index = attempt.index;
-        if self.assign(seat, id, at, index, Why::Second, Some(slot), effects).is_err() {
-            return false;
+        if let Some(second) = second {
+            self.call_off(second, effects);
         }
-        let group = &mut self.jobs.get_mut(&id).expect("it was just placed").groups[usize::from(at)];
-        if let Some(tail) = &mut group.tail {
-            tail.remove(&(expected, slot));
-        }
+        let Ok(new) = self.assign(seat, id, at, index, Why::Second, Some(first), effects) else { return false };
+        self.list_sooner(id, at, first, new);
         true
+    }
+
+    /// Of two attempts at one task, the one that should end first stands in the tail for both.
+    fn list_sooner(&mut self, id: JobId, at: u16, first: u32, new: u32) {
+        let (before, after) = (self.attempts.at(first).expected, self.attempts.at(new).expected);
+        let group = &mut self.jobs.get_mut(&id).expect("it was just placed").groups[usize::from(at)];
+        if let (Some(tail), Some(before), Some(after)) = (&mut group.tail, before, after) {
+            tail.remove(&(before, first));
+            tail.insert((after, new));
+        }
+    }
+
+    /// When an attempt will probably end; what is overdue may take as long again.
+    fn likely_end(&self, slot: u32) -> Millis {
+        let overdue = self.now.after(self.now.since(self.attempts.at(slot).placed));
+        self.expect(slot).filter(|expected| *expected > self.now).unwrap_or(overdue)
+    }
+
+    /// Calls off an attempt that another one overtakes.
+    pub(crate) fn call_off(&mut self, slot: u32, effects: &mut Vec<Effect>) {
+        self.learn_from_overtaken(slot);
+        let worker = self.attempts.at(slot).worker;
+        self.cancel_attempt(slot, effects);
+        self.await_word(worker);
     }
 
     /// An attempt runs far past its prediction: start a second one if someone suitable is idle, or look again later.
     pub(crate) fn suspect(&mut self, slot: u32, effects: &mut Vec<Effect>) {
         let attempt = self.attempts.at(slot);
-        let elapsed = self.now.since(attempt.placed);
-        let later = |span: Millis| self.now.after(Millis(span.0.max(1000)));
-        let Some(expected) = self.expect(slot).filter(|_| attempt.twin.is_none()) else {
-            self.attempts.at_mut(slot).suspect_at = later(elapsed);
+        let (id, at, elapsed) = (attempt.job, attempt.group, self.now.since(attempt.placed));
+        let ending = self.jobs[&id].groups[usize::from(at)].tail.is_some();
+        let Some(expected) = self.expect(slot).filter(|_| ending || attempt.twin.is_none()) else {
+            self.attempts.at_mut(slot).suspect_at = self.now.after(Millis(elapsed.0.max(1000)));
             return;
         };
         let span = expected.since(attempt.placed);
-        let (id, at) = (attempt.job, attempt.group);
-        let ending = self.jobs[&id].groups[usize::from(at)].tail.is_some();
         let patience = if ending { patience_in_tail(span) } else { span.after(PATIENCE_MIN) };
         let attempt = self.attempts.at_mut(slot);
         attempt.expected.get_or_insert(expected);

@@ -44,10 +44,7 @@ impl Core {
     fn finish(&mut self, slot: u32, output: Output, ran: Micros, effects: &mut Vec<Effect>) {
         let attempt = self.release_attempt(slot, effects);
         if let Some(twin) = attempt.twin {
-            self.learn_from_overtaken(twin);
-            let slower = self.attempts.at(twin).worker;
-            self.cancel_attempt(twin, effects);
-            self.await_word(slower);
+            self.call_off(twin, effects);
         }
         self.pay(&attempt, ran);
         let job = self.jobs.get_mut(&attempt.job).expect("an attempt's job is there");
