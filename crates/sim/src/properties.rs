@@ -75,7 +75,7 @@ fn a_worker_whose_device_keeps_breaking_is_tested_and_disqualified() {
 #[test]
 fn a_worker_that_overruns_is_put_on_probation_and_comes_back_by_its_test() {
     let fates = vec![
-        (5 * SECOND, Fate::Slow { worker: 0, pace: 6000 }),
+        (5 * SECOND, Fate::Slow { worker: 0, pace: 30_000 }),
         (90 * SECOND, Fate::Slow { worker: 0, pace: 1000 }),
     ];
     let scenario = scenario(4, vec![array("ada", 4000, SECOND, 1100, Prefer::Fast)], fates);
