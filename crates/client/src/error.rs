@@ -90,6 +90,7 @@ impl Error {
         move |source| Self::File { action, path, source }
     }
 
+    #[expect(clippy::needless_pass_by_value, reason = "the reasons are mostly errors, which come by value")]
     pub(crate) fn answer(url: &str, reason: impl ToString) -> Self {
         Self::Answer { url: url.to_owned(), reason: reason.to_string() }
     }

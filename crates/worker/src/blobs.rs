@@ -108,14 +108,19 @@ impl Cache {
         brought
     }
 
-    /// A blob's content in memory.
-    pub async fn read(&self, reference: BlobRef, bytes_max: u64) -> Result<Vec<u8>, Failure> {
+    /// A blob, if it is not larger than this.
+    pub async fn blob_up_to(&self, reference: BlobRef, bytes_max: u64) -> Result<Arc<Blob>, Failure> {
         if reference.bytes > bytes_max {
             let text = format!("{} bytes are over the limit of {bytes_max}", reference.bytes);
             return Err(Failure::new(Cause::BadInput, text));
         }
-        let blob = self.blob(reference).await?;
-        tokio::fs::read(blob.path()).await.map_err(disk_fault)
+        self.blob(reference).await
+    }
+
+    /// A blob's content in memory.
+    pub async fn read(&self, reference: BlobRef, bytes_max: u64) -> Result<Vec<u8>, Failure> {
+        let blob = self.blob_up_to(reference, bytes_max).await?;
+        tokio::fs::read(blob.path()).await.map_err(|error| disk_fault(&error))
     }
 
     async fn bring(&self, reference: BlobRef) -> Result<Arc<Blob>, Failure> {
@@ -161,7 +166,7 @@ async fn fetch(
     client.fetch(reference, &path).await
 }
 
-fn disk_fault(error: io::Error) -> Failure {
+fn disk_fault(error: &io::Error) -> Failure {
     Failure::new(Cause::DeviceFault, format!("the blob cache cannot be read: {error}"))
 }
 

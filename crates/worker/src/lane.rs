@@ -61,7 +61,7 @@ pub struct Lane {
 /// One thread's hands.
 enum Hands {
     Wasm(Arc<Wasm>, Option<Ticking>),
-    Wgsl(Supervisor),
+    Wgsl(Box<Supervisor>),
 }
 
 impl Queue {
@@ -128,7 +128,7 @@ impl Drop for Lane {
 fn work(queue: &Queue, engine: Engine, shared: &Shared) {
     let mut hands = match engine {
         Engine::Wasm(wasm) => Hands::Wasm(wasm, None),
-        Engine::Wgsl(launcher, adapter) => Hands::Wgsl(Supervisor::new(launcher, *adapter)),
+        Engine::Wgsl(launcher, adapter) => Hands::Wgsl(Box::new(Supervisor::new(launcher, *adapter))),
     };
     while let Some((ready, last)) = queue.next(&mut hands) {
         let attempt = ready.attempt;

@@ -75,6 +75,7 @@ struct Welcome {
     token: String,
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "errors are mapped with it, and those come by value")]
 fn lost(why: impl ToString) -> Ended {
     Ended::Lost { why: why.to_string(), was_in: false }
 }
