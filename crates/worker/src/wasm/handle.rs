@@ -1,6 +1,5 @@
 //! The open files of a program.
 use std::fs::File;
-use std::path::PathBuf;
 
 use super::errno::Errno;
 use super::stop::{Fail, Quota};
@@ -48,8 +47,8 @@ pub(crate) struct Handles {
 }
 
 impl Handles {
-    pub(crate) fn new(inputs: Content, scratch: PathBuf) -> Self {
-        Self { tree: Tree::new(inputs, scratch), open: vec![Some(Handle::Folder { path: String::new() })] }
+    pub(crate) fn new(inputs: Content) -> Self {
+        Self { tree: Tree::new(inputs), open: vec![Some(Handle::Folder { path: String::new() })] }
     }
 
     pub(crate) fn into_files(self) -> Vec<(String, Body)> {

@@ -8,7 +8,7 @@ use super::stop::{Fail, Quota, Stop};
 use super::tree;
 use crate::content::Content;
 use crate::log::Log;
-use crate::product::{Body, Product};
+use crate::product::{Body, Product, Scratch};
 use crate::watch::Watch;
 
 /// The most elements of a program's table.
@@ -47,7 +47,6 @@ pub(crate) struct Host {
     pub(crate) handles: Option<Box<Handles>>,
     stdout: Body,
     quota: Quota,
-    scratch: PathBuf,
     memory_max: u64,
     seed: Seed,
     random: Option<Box<blake3::OutputReader>>,
@@ -57,15 +56,14 @@ pub(crate) struct Host {
 impl Host {
     pub(crate) fn new(setting: Setting, watch: Watch, log: Log) -> Self {
         let Setting { args, inputs, seed, memory_max, output_max, scratch } = setting;
-        let handles = inputs.map(|inputs| Box::new(Handles::new(inputs, scratch.clone())));
+        let handles = inputs.map(|inputs| Box::new(Handles::new(inputs)));
         Self {
             watch,
             log,
             args,
             handles,
             stdout: Body::default(),
-            quota: Quota::new(output_max),
-            scratch,
+            quota: Quota::new(output_max, Scratch::new(scratch)),
             memory_max,
             seed,
             random: None,
@@ -80,7 +78,7 @@ impl Host {
 
     pub(crate) fn write_stdout(&mut self, bytes: &[u8]) -> Result<(), Fail> {
         let end = self.stdout.len();
-        tree::write(&mut self.stdout, end, bytes, &mut self.quota, &self.scratch)
+        tree::write(&mut self.stdout, end, bytes, &mut self.quota)
     }
 
     /// The open files and the quota that writing them uses.

@@ -2,6 +2,7 @@
 use gleaner_wire::ByteSize;
 
 use super::errno::Errno;
+use crate::product::Scratch;
 use crate::watch::Interruption;
 
 /// Why a program ends.
@@ -63,16 +64,17 @@ impl From<std::io::Error> for Fail {
     }
 }
 
-/// The output that a program may still write, standard output and files together.
+/// The output that a program may still write, standard output and files together, and where it goes.
 #[derive(Debug)]
 pub(crate) struct Quota {
     used: u64,
     limit: u64,
+    pub(crate) scratch: Scratch,
 }
 
 impl Quota {
-    pub(crate) fn new(limit: u64) -> Self {
-        Self { used: 0, limit }
+    pub(crate) fn new(limit: u64, scratch: Scratch) -> Self {
+        Self { used: 0, limit, scratch }
     }
 
     pub(crate) fn take(&mut self, bytes: u64) -> Result<(), Stop> {

@@ -3,7 +3,6 @@
 //! Nothing here is a folder of the machine, so there is nothing to escape to, and what a program sees of a file
 //! (order, numbers, times) is the same on every machine.
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 use super::errno::Errno;
 use super::stop::{Fail, Quota};
@@ -37,7 +36,6 @@ pub(crate) struct Tree {
     entries: BTreeMap<String, Entry>,
     /// Contents by number. One that was removed stays until the end, since a handle may still be open.
     bodies: Vec<Body>,
-    scratch: PathBuf,
 }
 
 /// Joins a path to that of the folder it starts from; it must not leave that folder.
@@ -65,8 +63,8 @@ fn below_out(path: &str) -> Result<&str, Errno> {
 }
 
 impl Tree {
-    pub(crate) fn new(inputs: Content, scratch: PathBuf) -> Self {
-        Self { inputs, entries: BTreeMap::new(), bodies: Vec::new(), scratch }
+    pub(crate) fn new(inputs: Content) -> Self {
+        Self { inputs, entries: BTreeMap::new(), bodies: Vec::new() }
     }
 
     /// What is at a resolved path.
@@ -152,7 +150,7 @@ impl Tree {
                 self.entries.remove(below_out(path)?);
                 if !open.contains(&body) {
                     quota.give_back(self.bodies[body].len());
-                    self.bodies[body] = Body::default();
+                    self.bodies[body].clear(&mut quota.scratch);
                 }
                 Ok(())
             }
@@ -200,14 +198,14 @@ impl Tree {
     }
 
     pub(crate) fn write(&mut self, body: usize, at: u64, bytes: &[u8], quota: &mut Quota) -> Result<(), Fail> {
-        write(&mut self.bodies[body], at, bytes, quota, &self.scratch)
+        write(&mut self.bodies[body], at, bytes, quota)
     }
 
     pub(crate) fn resize(&mut self, body: usize, len: u64, quota: &mut Quota) -> Result<(), Fail> {
         let before = self.bodies[body].len();
         quota.take(len.saturating_sub(before))?;
         quota.give_back(before.saturating_sub(len));
-        Ok(self.bodies[body].resize(len, &self.scratch)?)
+        Ok(self.bodies[body].resize(len, &mut quota.scratch)?)
     }
 
     /// The files under `/out`, in order of their names.
@@ -221,29 +219,24 @@ impl Tree {
 }
 
 /// Writes to a body within the quota.
-pub(crate) fn write(
-    body: &mut Body,
-    at: u64,
-    bytes: &[u8],
-    quota: &mut Quota,
-    scratch: &std::path::Path,
-) -> Result<(), Fail> {
+pub(crate) fn write(body: &mut Body, at: u64, bytes: &[u8], quota: &mut Quota) -> Result<(), Fail> {
     if bytes.is_empty() {
         return Ok(());
     }
     let end = at.saturating_add(bytes.len() as u64);
     quota.take(end.saturating_sub(body.len()))?;
-    Ok(body.write_at(at, bytes, scratch)?)
+    Ok(body.write_at(at, bytes, &mut quota.scratch)?)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::product::Scratch;
 
     fn tree() -> (Tree, Quota) {
         let input = Content::Bytes(gleaner_wire::Output::inline(b"seed").expect("short"));
         let inputs = Content::folder(vec![("seed".to_owned(), input)]).expect("a safe name");
-        (Tree::new(inputs, std::env::temp_dir()), Quota::new(100))
+        (Tree::new(inputs), Quota::new(100, Scratch::new(std::env::temp_dir())))
     }
 
     #[test]
