@@ -42,5 +42,7 @@ pub const ATTEMPTS_HELD_MAX: usize = 2048;
 pub const LOG_BYTES_MAX: usize = 16 * 1024;
 /// The longest text that explains a failure.
 pub const DETAIL_BYTES_MAX: usize = 2048;
+/// The longest list of the files of one output.
+pub const FILE_LIST_BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// The most tasks in one job.
 pub const TASKS_MAX: u64 = 10_000_000;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use gleaner_wire::{BlobRef, Finished, Outcome, Output};
+use gleaner_wire::{BlobRef, ByteSize, Cause, FILE_LIST_BYTES_MAX, Finished, Hash, Outcome, Output};
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -98,10 +98,10 @@ async fn store(hub: &HubLink, product: Product) -> Result<Output, Failure> {
     if files.is_empty() {
         return store_body(hub, stdout).await.map(Output::Blob);
     }
-    let mut listed: Vec<(String, BlobRef)> = Vec::with_capacity(files.len() + 1);
-    let wants_stdout = !stdout.is_empty() && !files.iter().any(|(name, _)| name == STDOUT_NAME);
-    let stdout = wants_stdout.then_some((STDOUT_NAME.to_owned(), stdout));
-    for (name, body) in files.into_iter().chain(stdout) {
+    let files = with_stdout(files, stdout);
+    check_list(&files)?;
+    let mut listed: Vec<(String, BlobRef)> = Vec::with_capacity(files.len());
+    for (name, body) in files {
         listed.push((name, store_body(hub, body).await?));
     }
     listed.sort_by(|one, other| one.0.cmp(&other.0));
@@ -109,11 +109,31 @@ async fn store(hub: &HubLink, product: Product) -> Result<Output, Failure> {
     store_bytes(hub, list).await.map(Output::Files)
 }
 
+/// Standard output is one of the files, unless it is empty or a file has its name.
+fn with_stdout(mut files: Vec<(String, Body)>, stdout: Body) -> Vec<(String, Body)> {
+    if !stdout.is_empty() && !files.iter().any(|(name, _)| name == STDOUT_NAME) {
+        files.push((STDOUT_NAME.to_owned(), stdout));
+    }
+    files
+}
+
+/// Refuses files whose list would be too long, before the first of them is stored. A list is as long with any hashes.
+fn check_list(files: &[(String, Body)]) -> Result<(), Failure> {
+    let listed = files.iter().map(|(name, body)| (name, BlobRef { id: Hash([0; 32]), bytes: body.len() }));
+    let bytes = gleaner_wire::encode(&listed.collect::<Vec<_>>()).len() as u64;
+    if bytes <= FILE_LIST_BYTES_MAX {
+        return Ok(());
+    }
+    let (count, limit) = (files.len(), ByteSize(FILE_LIST_BYTES_MAX));
+    let text = format!("the list of its {count} files takes {bytes} bytes, over the limit of {limit}");
+    Err(Failure::new(Cause::ProgramFault, text))
+}
+
 async fn store_body(hub: &HubLink, body: Body) -> Result<BlobRef, Failure> {
     match body.into_written() {
         Written::Memory(bytes) => store_bytes(hub, bytes.into()).await,
         Written::Disk(file) => {
-            let path = file.path().to_path_buf();
+            let path = file.to_path_buf();
             hub.with(|client| {
                 let path = path.clone();
                 async move { client.store_file(&path).await }
@@ -129,4 +149,27 @@ async fn store_bytes(hub: &HubLink, bytes: Bytes) -> Result<BlobRef, Failure> {
         async move { client.store_bytes(bytes).await }
     })
     .await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files(count: usize, name_bytes: usize) -> Vec<(String, Body)> {
+        (0..count).map(|number| (format!("{number:0name_bytes$}"), Body::default())).collect()
+    }
+
+    #[test]
+    fn a_list_of_files_over_the_limit_is_the_programs_fault() {
+        assert_eq!(check_list(&files(4000, 4096)), Ok(()));
+        let failure = check_list(&files(4096, 4096)).expect_err("is too long");
+        assert_eq!(failure.cause, Cause::ProgramFault);
+        assert!(failure.detail.contains("16MiB"), "{failure}");
+    }
+
+    #[test]
+    fn a_list_is_as_long_as_it_was_checked_to_be() {
+        let length = |id| gleaner_wire::encode(&vec![("a".to_owned(), BlobRef { id, bytes: 300 })]).len();
+        assert_eq!(length(Hash([0; 32])), length(Hash([255; 32])));
+    }
 }

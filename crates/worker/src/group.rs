@@ -4,8 +4,11 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::{StreamExt, TryStreamExt, stream};
-use gleaner_wire::{AttemptId, BlobRef, Cause, Hash, InputSpec, JobId, Millis, Output, StartAttempt, TaskSpec, Work};
-use tokio::sync::OnceCell;
+use gleaner_wire::{
+    AttemptId, BlobRef, Cause, FILE_LIST_BYTES_MAX, Hash, InputSpec, JobId, Millis, Output, StartAttempt, TaskSpec,
+    Work,
+};
+use tokio::sync::{OnceCell, Semaphore, SemaphorePermit};
 
 use crate::blobs::Cache;
 use crate::content::{Content, FOLDER_FILES_MAX};
@@ -16,10 +19,10 @@ use crate::wgsl::SOURCE_BYTES_MAX;
 
 /// Inputs of one attempt that are fetched at a time.
 const FETCHES_AT_A_TIME: usize = 8;
+/// A compiler takes many times the memory of its program, so that one program is compiled at a time in this process.
+static COMPILERS: Semaphore = Semaphore::const_new(1);
 /// Compiled programs that are kept beside those in use.
 const PROGRAMS_MAX: usize = 64;
-/// The longest list of files of one output.
-const FILES_LIST_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 /// A `[[task]]`.
 pub struct Group {
@@ -79,6 +82,28 @@ pub struct Preparer {
     hub: HubLink,
     wasm: Option<Arc<Wasm>>,
     programs: Mutex<HashMap<Hash, Arc<Program>>>,
+}
+
+/// A turn to compile.
+struct Turn {
+    _permit: SemaphorePermit<'static>,
+}
+
+impl Turn {
+    async fn wait() -> Self {
+        Self { _permit: COMPILERS.acquire().await.expect("nothing closes it") }
+    }
+
+    /// Compiles on a thread of its own. The turn goes there too: a compiler cannot be stopped, even if nobody waits
+    /// for it any more.
+    async fn compile<T: Send + 'static>(
+        self,
+        compile: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+    ) -> Result<(T, Self), Failure> {
+        let compiled = tokio::task::spawn_blocking(move || compile().map(|program| (program, self)));
+        let died = |_| Failure::new(Cause::BadInput, "the program cannot be compiled: the compiler gave up on it");
+        compiled.await.map_err(died)?
+    }
 }
 
 impl Group {
@@ -175,15 +200,31 @@ impl Preparer {
     }
 
     async fn compiled(&self, module: BlobRef) -> Result<Arc<Program>, Failure> {
-        if let Some(program) = self.programs.lock().unwrap_or_else(PoisonError::into_inner).get(&module.id) {
-            return Ok(program.clone());
+        if let Some(program) = self.known(module) {
+            return Ok(program);
         }
         let missing = || Failure::new(Cause::HubFault, "this worker does not offer wasm");
         let wasm = self.wasm.clone().ok_or_else(missing)?;
+        // It is fetched before its turn, so that nobody waits for a slow network, and read within it.
+        let blob = self.cache.blob_up_to(module, PROGRAM_BYTES_MAX).await?;
+        let turn = Turn::wait().await;
+        if let Some(program) = self.known(module) {
+            return Ok(program);
+        }
         let bytes = self.cache.read(module, PROGRAM_BYTES_MAX).await?;
-        let compiled = tokio::task::spawn_blocking(move || wasm.compile(&bytes)).await;
-        let died = |_| Failure::new(Cause::BadInput, "the program cannot be compiled: the compiler gave up on it");
-        let program = Arc::new(compiled.map_err(died)??);
+        drop(blob);
+        let (program, turn) = turn.compile(move || wasm.compile(&bytes).map(Arc::new)).await?;
+        self.keep(module, &program);
+        drop(turn);
+        Ok(program)
+    }
+
+    /// A program that is compiled already.
+    fn known(&self, module: BlobRef) -> Option<Arc<Program>> {
+        self.programs.lock().unwrap_or_else(PoisonError::into_inner).get(&module.id).cloned()
+    }
+
+    fn keep(&self, module: BlobRef, program: &Arc<Program>) {
         let mut programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
         if programs.len() >= PROGRAMS_MAX {
             programs.retain(|_, program| Arc::strong_count(program) > 1);
@@ -191,7 +232,6 @@ impl Preparer {
         if programs.len() < PROGRAMS_MAX {
             programs.insert(module.id, program.clone());
         }
-        Ok(program)
     }
 
     async fn source(&self, kernel: BlobRef) -> Result<Arc<str>, Failure> {
@@ -217,7 +257,7 @@ impl Preparer {
             Output::Blob(blob) => Ok(Content::File(self.cache.blob(blob).await?)),
             Output::Files(list) => {
                 let refuse = || Failure::new(Cause::BadInput, "the list of an output's files makes no sense");
-                let bytes = self.cache.read(list, FILES_LIST_BYTES_MAX).await?;
+                let bytes = self.cache.read(list, FILE_LIST_BYTES_MAX).await?;
                 let files = postcard::from_bytes::<Vec<(String, BlobRef)>>(&bytes).map_err(|_| refuse())?;
                 if files.len() > FOLDER_FILES_MAX {
                     return Err(refuse());
@@ -229,5 +269,43 @@ impl Preparer {
                 Content::folder(files.try_collect().await?).ok_or_else(refuse)
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+    async fn programs_are_compiled_one_at_a_time() {
+        let busy = Arc::new(AtomicUsize::new(0));
+        let compilers: Vec<_> = (0..8).map(|_| tokio::spawn(compile(busy.clone()))).collect();
+        for compiler in compilers {
+            assert_eq!(compiler.await.expect("does not panic"), 1);
+        }
+    }
+
+    /// Says how many were busy at most while it was.
+    async fn compile(busy: Arc<AtomicUsize>) -> usize {
+        let work = move || {
+            busy.fetch_add(1, Ordering::SeqCst);
+            let most = (0..10_000).map(|_| {
+                std::thread::yield_now();
+                busy.load(Ordering::SeqCst)
+            });
+            let most = most.max().unwrap_or_default();
+            busy.fetch_sub(1, Ordering::SeqCst);
+            Ok(most)
+        };
+        Turn::wait().await.compile(work).await.expect("works").0
+    }
+
+    #[tokio::test]
+    async fn a_compiler_that_panics_gives_its_turn_back() {
+        let died = Turn::wait().await.compile(|| -> Result<(), Failure> { panic!("as a compiler might") }).await;
+        assert_eq!(died.err().map(|failure| failure.cause), Some(Cause::BadInput));
+        Turn::wait().await.compile(|| Ok(())).await.expect("works");
     }
 }

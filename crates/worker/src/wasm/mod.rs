@@ -35,7 +35,7 @@ use crate::log::Log;
 use crate::watch::Watch;
 
 /// The largest program.
-pub const PROGRAM_BYTES_MAX: u64 = 64 * 1024 * 1024;
+pub const PROGRAM_BYTES_MAX: u64 = 32 * 1024 * 1024;
 /// The most memory that a program can address.
 pub const MEMORY_BYTES_MAX: u64 = 1 << 32;
 const STACK_BYTES_MAX: usize = 1024 * 1024;
