@@ -7,7 +7,7 @@ use gleaner_wire::{AttemptId, Cause, Finished, JobId, Micros, Outcome, StartAtte
 
 use crate::failure::Failure;
 use crate::group::{Group, Preparer, Ready};
-use crate::holdings::{Holdings, Taken};
+use crate::holdings::Holdings;
 use crate::hub_link::HubLink;
 use crate::lane::{Lane, Shared};
 use crate::outbox::Outbox;
@@ -83,7 +83,7 @@ impl Agent {
             ToWorker::Spec { job, group, spec } => self.on_spec(job, group, spec)?,
             ToWorker::Start(starts) => self.on_start(starts)?,
             ToWorker::Cancel(attempts) => self.on_cancel(&attempts),
-            ToWorker::Acknowledge { batch } => self.holdings().acknowledge(batch),
+            ToWorker::Acknowledge { batch } => self.on_acknowledge(batch),
             ToWorker::Forget(job) => self.groups().retain(|(of, _), _| *of != job),
         }
         Ok(None)
@@ -107,12 +107,7 @@ impl Agent {
         let mut unready: HashMap<(JobId, u16), (Arc<Group>, Vec<StartAttempt>)> = HashMap::new();
         let groups = self.groups();
         let mut holdings = self.holdings();
-        for start in starts {
-            match holdings.take(start.attempt) {
-                Taken::New => {}
-                Taken::Already => continue,
-                Taken::Full => return Err(Breach::TooManyAttempts),
-            }
+        for start in holdings.take(starts).ok_or(Breach::TooManyAttempts)? {
             let key = (start.job, start.group);
             let Some(group) = groups.get(&key) else {
                 self.fail(start.attempt, Failure::new(Cause::HubFault, "the hub sent no specification of the task"));
@@ -164,6 +159,14 @@ impl Agent {
         }
     }
 
+    /// A cancel may come for an attempt that has ended here and was still held; nothing else would forget it.
+    fn on_acknowledge(&self, batch: u64) {
+        let released = self.holdings().acknowledge(batch);
+        for attempt in released {
+            self.cancels.forget(attempt);
+        }
+    }
+
     fn fail(&self, attempt: AttemptId, failure: Failure) {
         self.finish(attempt, Outcome::Failed { cause: failure.cause, detail: failure.detail });
     }
@@ -171,5 +174,57 @@ impl Agent {
     fn finish(&self, attempt: AttemptId, outcome: Outcome) {
         self.cancels.forget(attempt);
         self.outbox.push(Finished { attempt, ran: Micros(0), outcome }, true);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use gleaner_wire::{ATTEMPTS_HELD_MAX, Millis};
+    use tokio::sync::mpsc;
+
+    use super::*;
+    use crate::blobs::Cache;
+    use crate::deliver::Delivery;
+
+    /// A worker without devices: whatever it starts fails at once.
+    fn agent(dir: &std::path::Path) -> Arc<Agent> {
+        let hub = HubLink::new("http://127.0.0.1:9").expect("an address");
+        let cache = Arc::new(Cache::open(dir.to_path_buf(), 1000, hub.clone()).expect("opens"));
+        let (outbox, cancels) = (Arc::new(Outbox::default()), Arc::new(Cancels::default()));
+        let runtime = tokio::runtime::Handle::current();
+        let delivery = Delivery::new(runtime, hub.clone(), outbox.clone(), cancels.clone());
+        let shared = Arc::new(Shared { delivery, cancels, logs: mpsc::channel(1).0 });
+        Arc::new(Agent::new(Vec::new(), Preparer::new(cache, hub.clone(), None), shared, outbox, hub))
+    }
+
+    fn start(attempts: impl IntoIterator<Item = u64>) -> ToWorker {
+        let (job, group, index, device, time_ms) = (JobId(1), 0, 0, 0, Millis(1));
+        let start = |attempt| StartAttempt { attempt, job, group, index, device, time_ms, outputs: Vec::new() };
+        ToWorker::Start(attempts.into_iter().map(AttemptId).map(start).collect())
+    }
+
+    #[tokio::test]
+    async fn a_refused_start_leaves_nothing_held() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let agent = agent(dir.path());
+        let refused = agent.on_message(start(0..=ATTEMPTS_HELD_MAX as u64));
+        assert_eq!(refused, Err(Breach::TooManyAttempts));
+        assert!(agent.holdings().list().is_empty());
+        assert!(agent.outbox.take_now().is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_cancel_of_what_has_ended_is_forgotten_with_its_acknowledgement() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let agent = agent(dir.path());
+        agent.on_message(start([1])).expect("is in order");
+        let ended = agent.outbox.take_now();
+        assert_eq!(ended.len(), 1);
+        agent.on_message(ToWorker::Cancel(vec![AttemptId(1)])).expect("is in order");
+        let batch = agent.holdings().finish(ended);
+        agent.on_message(ToWorker::Acknowledge { batch }).expect("is in order");
+        assert!(!agent.cancels.has(AttemptId(1)));
+        agent.on_message(ToWorker::Cancel(vec![AttemptId(1)])).expect("is in order");
+        assert!(!agent.cancels.has(AttemptId(1)), "it is not held any more");
     }
 }

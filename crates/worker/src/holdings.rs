@@ -1,7 +1,7 @@
 //! The attempts that a worker holds, from their start until the hub has their results on disk.
 use std::collections::{HashSet, VecDeque};
 
-use gleaner_wire::{ATTEMPTS_HELD_MAX, AttemptId, Finished};
+use gleaner_wire::{ATTEMPTS_HELD_MAX, AttemptId, Finished, StartAttempt};
 
 /// The attempts of a worker and the results that the hub has not acknowledged.
 #[derive(Debug, Default)]
@@ -11,28 +11,18 @@ pub struct Holdings {
     last_batch: u64,
 }
 
-/// What becomes of an attempt that a hub wants started.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Taken {
-    /// It is held from now on.
-    New,
-    /// It was held already; the start is a repetition.
-    Already,
-    /// No more can be held.
-    Full,
-}
-
 impl Holdings {
-    /// Takes an attempt.
-    pub fn take(&mut self, attempt: AttemptId) -> Taken {
-        if self.held.contains(&attempt) {
-            return Taken::Already;
+    /// Takes the attempts of a message, all or none, and gives back those that were not held already. `None` if
+    /// they are more than can be held.
+    pub fn take(&mut self, mut starts: Vec<StartAttempt>) -> Option<Vec<StartAttempt>> {
+        starts.retain(|start| self.held.insert(start.attempt));
+        if self.held.len() <= ATTEMPTS_HELD_MAX {
+            return Some(starts);
         }
-        if self.held.len() >= ATTEMPTS_HELD_MAX {
-            return Taken::Full;
+        for start in starts {
+            self.held.remove(&start.attempt);
         }
-        self.held.insert(attempt);
-        Taken::New
+        None
     }
 
     /// Whether the attempt is held.
@@ -52,14 +42,17 @@ impl Holdings {
         self.last_batch
     }
 
-    /// The hub has everything up to this batch.
-    pub fn acknowledge(&mut self, batch: u64) {
+    /// The hub has everything up to this batch. Gives back the attempts that are not held any more.
+    pub fn acknowledge(&mut self, batch: u64) -> Vec<AttemptId> {
+        let mut released = Vec::new();
         while self.unacknowledged.front().is_some_and(|(number, _)| *number <= batch) {
             let (_, results) = self.unacknowledged.pop_front().expect("there is a first");
             for result in results {
                 self.held.remove(&result.attempt);
+                released.push(result.attempt);
             }
         }
+        released
     }
 
     /// The batches to send again after a reconnection.
@@ -71,7 +64,13 @@ impl Holdings {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gleaner_wire::{Micros, Outcome};
+    use gleaner_wire::{JobId, Micros, Millis, Outcome};
+
+    fn starts(attempts: impl IntoIterator<Item = u64>) -> Vec<StartAttempt> {
+        let (job, group, index, device, time_ms) = (JobId(1), 0, 0, 0, Millis(1));
+        let start = |attempt| StartAttempt { attempt, job, group, index, device, time_ms, outputs: Vec::new() };
+        attempts.into_iter().map(AttemptId).map(start).collect()
+    }
 
     fn ended(attempt: u64) -> Finished {
         Finished { attempt: AttemptId(attempt), ran: Micros(1), outcome: Outcome::Cancelled }
@@ -80,25 +79,31 @@ mod tests {
     #[test]
     fn results_stay_until_they_are_acknowledged() {
         let mut holdings = Holdings::default();
-        for attempt in 1..=3 {
-            assert_eq!(holdings.take(AttemptId(attempt)), Taken::New);
-        }
+        assert_eq!(holdings.take(starts(1..=3)), Some(starts(1..=3)));
         let first = holdings.finish(vec![ended(1), ended(2)]);
         let second = holdings.finish(vec![ended(3)]);
-        holdings.acknowledge(first);
+        assert_eq!(holdings.acknowledge(first), [AttemptId(1), AttemptId(2)]);
         assert!(!holdings.has(AttemptId(1)) && holdings.has(AttemptId(3)));
         assert_eq!(holdings.unacknowledged(), [(second, vec![ended(3)])]);
-        holdings.acknowledge(u64::MAX);
+        assert_eq!(holdings.acknowledge(u64::MAX), [AttemptId(3)]);
         assert!(holdings.list().is_empty());
     }
 
     #[test]
-    fn a_repeated_start_is_noticed_and_holdings_are_bounded() {
+    fn a_repeated_start_is_noticed() {
         let mut holdings = Holdings::default();
-        for attempt in 0..ATTEMPTS_HELD_MAX as u64 {
-            assert_eq!(holdings.take(AttemptId(attempt)), Taken::New);
-        }
-        assert_eq!(holdings.take(AttemptId(0)), Taken::Already);
-        assert_eq!(holdings.take(AttemptId(u64::MAX)), Taken::Full);
+        assert_eq!(holdings.take(starts([1, 2, 1])), Some(starts([1, 2])));
+        assert_eq!(holdings.take(starts([3, 2])), Some(starts([3])));
+    }
+
+    #[test]
+    fn a_message_with_more_than_fits_leaves_holdings_as_they_were() {
+        let mut holdings = Holdings::default();
+        let all = ATTEMPTS_HELD_MAX as u64;
+        assert!(holdings.take(starts(1..all)).is_some());
+        assert_eq!(holdings.take(starts([all, 1, all + 1])), None);
+        assert_eq!(holdings.list().len(), ATTEMPTS_HELD_MAX - 1);
+        assert!(holdings.has(AttemptId(1)) && !holdings.has(AttemptId(all)));
+        assert_eq!(holdings.take(starts([all, 1, all])), Some(starts([all])));
     }
 }

@@ -226,7 +226,7 @@ async fn garbage_from_a_hub_ends_the_connection_and_not_the_worker() {
         while connection.next_or_end().await.is_some() {}
         assert!(!reasons.recv().await.expect("a reason").is_empty());
     }
-    hub.welcome().await;
+    assert!(hub.welcome().await.held.is_empty(), "nothing of a refused start is held");
     drop(worker);
 }
 
