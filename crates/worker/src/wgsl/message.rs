@@ -121,13 +121,21 @@ pub enum Answer {
     },
 }
 
+/// A message that no frame can hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("it takes {0} bytes, and the limit is {FRAME_BYTES_MAX}")]
+pub struct TooLarge(usize);
+
+/// One frame.
+pub fn frame<T: Serialize>(message: &T) -> Result<Vec<u8>, TooLarge> {
+    let bytes = gleaner_wire::encode(message);
+    let len = u32::try_from(bytes.len()).ok().filter(|len| *len <= FRAME_BYTES_MAX).ok_or(TooLarge(bytes.len()))?;
+    Ok([len.to_le_bytes().as_slice(), &bytes].concat())
+}
+
 /// Writes one frame.
 pub fn write_frame<T: Serialize>(to: &mut impl Write, message: &T) -> io::Result<()> {
-    let bytes = gleaner_wire::encode(message);
-    let len = u32::try_from(bytes.len()).ok().filter(|len| *len <= FRAME_BYTES_MAX);
-    let len = len.ok_or_else(|| io::Error::other("the frame is too large"))?;
-    to.write_all(&len.to_le_bytes())?;
-    to.write_all(&bytes)
+    to.write_all(&frame(message).map_err(io::Error::other)?)
 }
 
 /// Reads one frame; `None` where the stream ends between frames.

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use gleaner_wire::{AttemptId, Cause, JobId, Micros};
 
-use super::message::{Adapter, Answer, Ask, Dispatch, read_frame, write_frame};
+use super::message::{Adapter, Answer, Ask, Dispatch, TooLarge, frame, read_frame};
 use crate::failure::{End, Failure, Run};
 use crate::product::Product;
 use crate::watch::{Cancels, Interruption, LOOK_UP, Watch};
@@ -113,6 +113,12 @@ fn unexpected(answer: &Answer) -> Failure {
     }
 }
 
+/// Short inputs travel inside the question, and gathered ones add up.
+fn too_large(error: TooLarge) -> Failure {
+    let text = format!("the kernel and its short inputs do not fit into a message to the kernel process: {error}");
+    Failure::new(Cause::BadInput, text)
+}
+
 /// A watch over something that is not an attempt.
 fn patience(time: Duration) -> Watch {
     Watch::start(AttemptId(0), time, Arc::new(Cancels::default()))
@@ -161,8 +167,13 @@ fn note(mut noise: ChildStderr) {
 impl Process {
     /// Asks and waits for the answer for as long as the watch allows. After an error the process is of no use.
     fn ask(&mut self, ask: &Ask, output_bytes_max: u64, watch: &Watch) -> Result<(Answer, Vec<u8>), Failure> {
+        self.ask_frame(&frame(ask).map_err(too_large)?, output_bytes_max, watch)
+    }
+
+    /// Asks what was put into a frame before.
+    fn ask_frame(&mut self, ask: &[u8], output_bytes_max: u64, watch: &Watch) -> Result<(Answer, Vec<u8>), Failure> {
         self.output_bytes_max.store(output_bytes_max, Ordering::Release);
-        if write_frame(&mut self.to, ask).and_then(|()| self.to.flush()).is_err() {
+        if self.to.write_all(ask).and_then(|()| self.to.flush()).is_err() {
             return Err(self.crashed("it takes no questions"));
         }
         loop {
@@ -225,13 +236,15 @@ impl Supervisor {
         attempt: AttemptId,
         cancels: &Arc<Cancels>,
     ) -> Result<(Micros, Vec<u8>), (Micros, Failure)> {
+        let (output_bytes, time_ms_max) = (dispatch.output_bytes, dispatch.time_ms_max);
+        // Before the process is touched: what is too large is the job's fault and no reason for another process.
+        let ask = frame(&Ask::Run(Box::new(dispatch))).map_err(|error| (Micros(0), too_large(error)))?;
         let opening = Watch::start(attempt, OPEN_TIME_MAX, cancels.clone());
         let mut process = self.process_for(job, &opening).map_err(|failure| (Micros(0), not_opened(failure)))?;
         let begun = std::time::Instant::now();
-        let time = Duration::from_millis(dispatch.time_ms_max).saturating_add(GRACE);
+        let time = Duration::from_millis(time_ms_max).saturating_add(GRACE);
         let watch = Watch::start(attempt, time, cancels.clone());
-        let output_bytes = dispatch.output_bytes;
-        let answer = process.ask(&Ask::Run(Box::new(dispatch)), output_bytes, &watch);
+        let answer = process.ask_frame(&ask, output_bytes, &watch);
         let ran = || Micros(u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX));
         let (answer, output) = answer.map_err(|failure| (ran(), failure))?;
         match answer {
@@ -263,5 +276,46 @@ fn not_opened(failure: Failure) -> Failure {
     match failure.cause {
         Cause::TimeLimit => Failure::new(Cause::DeviceFault, "the device did not open in time"),
         _ => failure,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use gleaner_wire::DeviceKind;
+
+    use super::*;
+    use crate::wgsl::message::Piece;
+
+    #[test]
+    fn inputs_that_no_message_holds_are_bad_input_and_not_the_devices_fault() {
+        let nowhere = Launcher { executable: "/there/is/none".into(), runtime_dir: "/there/is/none".into() };
+        let adapter = Adapter {
+            name: String::new(),
+            driver: String::new(),
+            backend: String::new(),
+            kind: DeviceKind::Cpu,
+            ids: (0, 0),
+            bus: String::new(),
+            twin: 0,
+            discrete: false,
+            buffer_bytes_max: 0,
+        };
+        let dispatch = Dispatch {
+            source: String::new(),
+            entry: String::new(),
+            finish: None,
+            passes: 1,
+            invocations: (1, 1),
+            parameters: Vec::new(),
+            output_bytes: 4,
+            scratch_bytes: 0,
+            inputs: vec![vec![Piece::Bytes(vec![0; 1 << 20]); 16]],
+            memory_max: 1 << 30,
+            time_ms_max: 1000,
+        };
+        let run = Supervisor::new(nowhere, adapter).run(JobId(1), dispatch, AttemptId(1), &Arc::default());
+        let End::Failed(failure) = run.end else { panic!("it cannot run") };
+        assert_eq!(failure.cause, Cause::BadInput, "{failure}");
+        assert!(failure.detail.contains("16777216"), "{failure}");
     }
 }
