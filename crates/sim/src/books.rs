@@ -85,7 +85,12 @@ impl Books {
 
     fn claim(&mut self, core: &Core, sender: WorkerId, results: &[Finished]) -> Result<Claim, String> {
         let mut claim = Claim { sender: Some(sender), ..Claim::default() };
+        let mut seen = BTreeSet::new();
         for Finished { attempt, ran, outcome } in results {
+            // The same result twice in one message counts once.
+            if !seen.insert(*attempt) {
+                continue;
+            }
             let live = core.attempt_label(*attempt).is_some();
             let Some(started) = self.attempts.get_mut(attempt) else {
                 ensure(!live, || format!("attempt {attempt} runs but was never started"))?;
@@ -98,7 +103,6 @@ impl Books {
             if started.worker != sender || started.ended {
                 continue;
             }
-            // The same result twice in one message counts once.
             started.ended = true;
             claim.most += started.price.per_second_over(*ran).0;
             match outcome {

@@ -21,10 +21,13 @@ impl World<'_> {
             if let Some(old) = self.sessions[worker as usize].replace(session) {
                 let seen = self.now + self.chance.below(REPLACED_MS_MAX) * MILLISECOND;
                 self.agenda.note(seen, What::Ended { worker, session: old });
+                self.agenda.note(seen, What::Cut { worker, session: old });
             }
             return self.tell(Event::WorkerJoined { key, session: Session(session), offer, paused, held });
         }
         let (Some(id), true) = (self.numbers[worker as usize], self.sessions[worker as usize] == Some(session)) else {
+            let seen = self.now + self.latency(worker);
+            self.agenda.note(seen, What::Cut { worker, session });
             return Ok(());
         };
         match message {

@@ -9,6 +9,8 @@ use crate::world::{What, World};
 
 /// A worker that was not welcomed dials again.
 const DIAL_RETRY: u64 = 10_000 * MILLISECOND;
+/// By then the hub sees that a connection was given up.
+const CLOSE_TIME: u64 = 40_000 * MILLISECOND;
 /// Time between two heartbeats.
 const HEARTBEAT: u64 = 10_000 * MILLISECOND;
 /// Most jitter before a worker dials again after its connection ended.
@@ -30,6 +32,10 @@ impl World<'_> {
         let connected = state.welcomed && state.session.is_some();
         if state.connections != connections || connected || self.sleeps(worker, || What::Dial { worker, connections }) {
             return;
+        }
+        // A connection that is given up is closed, and the hub will see that.
+        if let Some(session) = self.workers[worker as usize].session {
+            self.agenda.note(self.now + CLOSE_TIME, What::Ended { worker, session });
         }
         let state = &mut self.workers[worker as usize];
         state.connections += 1;

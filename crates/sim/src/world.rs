@@ -350,6 +350,7 @@ impl<'a> World<'a> {
         if self.sessions[worker as usize] == Some(session) {
             self.sessions[worker as usize] = None;
         }
+        self.agenda.note(self.now, What::Cut { worker, session });
         self.tell(Event::WorkerLeft { worker: id, session: Session(session) })
     }
 
