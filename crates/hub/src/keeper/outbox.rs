@@ -219,6 +219,10 @@ impl Outboxes {
 impl Connection {
     fn send_all(&mut self, core: &Core) -> bool {
         let mut sent = true;
+        // First, so that a worker whose table is full has room for what it is to start.
+        if let Some(batch) = self.acknowledge.take() {
+            sent &= self.backlog.push(&ToWorker::Acknowledge { batch });
+        }
         for (job, group) in self.new_specs.drain(..) {
             if let Some(spec) = core.spec(job, group) {
                 sent &= self.backlog.push(&ToWorker::Spec { job, group, spec: spec.clone() });
@@ -229,9 +233,6 @@ impl Connection {
             let rest = self.cancels.split_off(self.cancels.len().min(CANCELS_PER_MESSAGE));
             let cancels = std::mem::replace(&mut self.cancels, rest);
             sent &= self.backlog.push(&ToWorker::Cancel(cancels));
-        }
-        if let Some(batch) = self.acknowledge.take() {
-            sent &= self.backlog.push(&ToWorker::Acknowledge { batch });
         }
         for job in self.forgets.drain(..) {
             sent &= self.backlog.push(&ToWorker::Forget(job));
@@ -310,6 +311,6 @@ mod tests {
             messages.iter().map(|message| if let ToWorker::Start(starts) = message { starts.len() } else { 0 });
         assert_eq!(counts.sum::<usize>(), 2000);
         assert!(messages.len() < 6, "{}", messages.len());
-        assert_eq!(messages.last(), Some(&ToWorker::Acknowledge { batch: 4 }));
+        assert_eq!(messages[0], ToWorker::Acknowledge { batch: 4 }, "room is made before it is needed");
     }
 }
