@@ -1,12 +1,12 @@
-//! The hub's time: the wall clock, except that it never goes back, also not across a restart, and that it stands still
-//! while the disk does.
+//! The hub's time: the wall clock's when it starts, then the time that has passed here. It never goes back, also not
+//! across a restart, and it stands still while the disk does.
 use gleaner_wire::Millis;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// After a stop the clock catches up by one part in this many, so that no lease lapses at once.
 const CATCH_UP_PARTS: u32 = 10;
 
-/// A clock that follows the wall clock forwards and goes on by itself when that is set back.
+/// A clock that nobody sets while it runs: a jump of the wall clock would let every lease lapse at once.
 pub(crate) struct Clock {
     anchor: Millis,
     anchored: Instant,
@@ -16,20 +16,19 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// A clock that shows at least `last`.
+    /// A clock that starts with the wall clock, and at least at `last`.
     pub(crate) fn starting_at(last: Millis) -> Self {
-        let now = Instant::now();
-        Self { anchor: last, anchored: now, lag: Duration::ZERO, lag_since: now, last }
+        Self::starting_by(last, wall())
+    }
+
+    fn starting_by(last: Millis, wall: Millis) -> Self {
+        let (anchor, now) = (last.max(wall), Instant::now());
+        Self { anchor, anchored: now, lag: Duration::ZERO, lag_since: now, last: anchor }
     }
 
     /// The time.
     pub(crate) fn now(&mut self) -> Millis {
-        let mut time = self.anchor.after(span(self.anchored.elapsed()));
-        let wall = wall();
-        if wall > time {
-            (self.anchor, self.anchored) = (wall, Instant::now());
-            time = wall;
-        }
+        let time = self.anchor.after(span(self.anchored.elapsed()));
         self.last = self.last.max(time.since(span(self.lag())));
         self.last
     }
@@ -70,6 +69,15 @@ mod tests {
     #[test]
     fn an_old_journal_does_not_hold_time_back() {
         assert!(Clock::starting_at(Millis(5)).now() > Millis(1_600_000_000_000));
+    }
+
+    #[test]
+    fn a_wall_clock_that_is_set_forwards_takes_no_time_from_anyone() {
+        // The wall clock of this machine is decades ahead of the one that this clock started by.
+        let start = Millis(1_000_000);
+        let mut clock = Clock::starting_by(Millis(5), start);
+        let year = Millis(365 * 24 * 3_600_000);
+        assert!((start..start.after(year)).contains(&clock.now()));
     }
 
     #[test]
