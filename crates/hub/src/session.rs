@@ -32,6 +32,10 @@ const READ_BUFFER_BYTES: usize = 4096;
 const WRITE_BUFFER_BYTES: usize = 16 * 1024;
 /// Messages of a worker that are read in a second, and at once after a pause.
 const MESSAGES_PER_SECOND_MAX: u32 = 2000;
+/// Bytes of a worker's messages that are read in a second, on average.
+const BYTES_PER_SECOND_MAX: u64 = 32 * 1024 * 1024;
+/// Bytes of a worker's messages that are read at once after a pause.
+const BYTES_AT_ONCE_MAX: u64 = 64 * 1024 * 1024;
 /// The most results in one message.
 const RESULTS_PER_MESSAGE_MAX: usize = 2 * ATTEMPTS_HELD_MAX;
 /// Queued messages that are handed to the socket together.
@@ -117,7 +121,7 @@ async fn handshake(
     let nonce = token::random_bytes().map_err(|_| End::Gone)?;
     send(sink, &ToWorker::Challenge { protocol: PROTOCOL, nonce }).await?;
     let message = loop {
-        if let Some(message) = next_message(stream).await? {
+        if let Some((message, _)) = next_message(stream).await? {
             break message;
         }
     };
@@ -205,7 +209,8 @@ async fn listen(
         }
         let message = timeout(idle, next_message(stream)).await;
         let message = message.unwrap_or(Err(End::Gone))?;
-        let Some(message) = message else { continue };
+        let Some((message, bytes)) = message else { continue };
+        pace.took(bytes, Instant::now());
         let report = match message {
             ToHub::Hello { .. } => return Err(End::refused("a second hello on one connection")),
             ToHub::Heartbeat { held } => {
@@ -274,12 +279,15 @@ fn cut(text: &mut String) {
     }
 }
 
-/// The next message; `None` for a frame that carries none.
+/// The next message and its size in bytes; `None` for a frame that carries none.
 async fn next_message(
     stream: &mut (impl Stream<Item = Result<Message, axum::Error>> + Unpin),
-) -> Result<Option<ToHub>, End> {
+) -> Result<Option<(ToHub, usize)>, End> {
     match stream.next().await {
-        Some(Ok(Message::Binary(bytes))) => decode(&bytes).map(Some).map_err(|error| End::refused(error.to_string())),
+        Some(Ok(Message::Binary(bytes))) => match decode(&bytes) {
+            Ok(message) => Ok(Some((message, bytes.len()))),
+            Err(error) => Err(End::refused(error.to_string())),
+        },
         Some(Ok(Message::Text(_))) => Err(End::refused("messages are binary; this was text")),
         Some(Ok(Message::Ping(_) | Message::Pong(_))) => Ok(None),
         Some(Ok(Message::Close(_))) | None => Err(End::Gone),
@@ -307,27 +315,42 @@ async fn in_time(sending: impl Future<Output = Result<(), axum::Error>>) -> Resu
     }
 }
 
-/// Reads no faster than the limit: a worker that sends more has to wait.
+/// Reads no faster than the limits: a worker that sends more has to wait.
 struct Pace {
     allowed: u32,
     since: Instant,
+    /// When the bytes read so far would have come at the average limit.
+    bytes_until: Instant,
 }
 
 impl Pace {
     fn new() -> Self {
-        Self { allowed: MESSAGES_PER_SECOND_MAX, since: Instant::now() }
+        let now = Instant::now();
+        Self { allowed: MESSAGES_PER_SECOND_MAX, since: now, bytes_until: now }
     }
 
-    /// How long to rest before the next message is read, if the second's messages are used up.
+    /// Notes that a message was read.
+    fn took(&mut self, bytes: usize, now: Instant) {
+        self.bytes_until = self.bytes_until.max(now) + time_of(bytes as u64);
+    }
+
+    /// How long to rest before the next message is read, if the second's messages or the bytes are used up.
     fn rest_before_next(&mut self, now: Instant) -> Option<Duration> {
-        let mut rest = None;
+        let ahead = self.bytes_until.saturating_duration_since(now);
+        let mut rest = ahead.checked_sub(time_of(BYTES_AT_ONCE_MAX)).filter(|rest| !rest.is_zero());
         if self.allowed == 0 {
-            rest = Duration::from_secs(1).checked_sub(now.saturating_duration_since(self.since));
-            *self = Self { allowed: MESSAGES_PER_SECOND_MAX, since: now + rest.unwrap_or_default() };
+            rest = rest.max(Duration::from_secs(1).checked_sub(now.saturating_duration_since(self.since)));
+            self.allowed = MESSAGES_PER_SECOND_MAX;
+            self.since = now + rest.unwrap_or_default();
         }
         self.allowed -= 1;
         rest
     }
+}
+
+/// How long so many bytes take at the average limit.
+fn time_of(bytes: u64) -> Duration {
+    Duration::from_nanos(bytes.saturating_mul(1_000_000_000) / BYTES_PER_SECOND_MAX)
 }
 
 #[cfg(test)]
@@ -344,6 +367,23 @@ mod tests {
         let rest = pace.rest_before_next(start + Duration::from_millis(300));
         assert_eq!(rest, Some(Duration::from_millis(700)));
         assert_eq!(pace.rest_before_next(start + Duration::from_secs(1)), None);
+    }
+
+    #[test]
+    fn a_worker_that_sends_large_messages_waits_once_its_burst_is_used_up() {
+        let mut pace = Pace::new();
+        let start = pace.since;
+        let burst = BYTES_AT_ONCE_MAX / MESSAGE_BYTES_MAX as u64;
+        for _ in 0..burst {
+            assert_eq!(pace.rest_before_next(start), None);
+            pace.took(MESSAGE_BYTES_MAX, start);
+        }
+        assert_eq!(pace.rest_before_next(start), None, "the burst itself is free");
+        pace.took(MESSAGE_BYTES_MAX, start);
+        assert_eq!(pace.rest_before_next(start), Some(time_of(MESSAGE_BYTES_MAX as u64)));
+        assert_eq!(pace.rest_before_next(start + Duration::from_secs(1)), None);
+        pace.took(BYTES_PER_SECOND_MAX as usize, start + Duration::from_secs(60));
+        assert_eq!(pace.rest_before_next(start + Duration::from_secs(60)), None, "a pause fills the burst again");
     }
 
     #[test]
