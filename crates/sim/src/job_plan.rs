@@ -67,7 +67,7 @@ const PLENTY: Amount = Amount::gln(1000);
 
 /// A handful of jobs of all forms.
 pub(crate) fn drawn(chance: &mut Chance, calm_at_ms: u64) -> Vec<JobPlan> {
-    let count = chance.between(1, 5);
+    let count = chance.between(1, 6);
     let mut jobs: Vec<JobPlan> = Vec::new();
     for _ in 0..count {
         let repeated = chance.hits(250).then(|| jobs.last().cloned()).flatten();
@@ -122,7 +122,7 @@ struct Form<'a> {
 
 impl Form<'_> {
     fn fill(&mut self) {
-        let count = self.chance.log_uniform(2, 120);
+        let count = self.chance.log_uniform(2, 250);
         match self.chance.below(6) {
             0 => self.add("one", Runtime::Wasm, 1, &[]),
             1 => self.add("array", Runtime::Wasm, count, &[]),
@@ -132,7 +132,7 @@ impl Form<'_> {
                 self.add("join", Runtime::Wasm, 1, &[("fork", false)]);
             }
             4 => {
-                let count = count.min(60);
+                let count = count.min(80);
                 self.add("seed", Runtime::Wasm, 1, &[]);
                 self.add("first", Runtime::Wasm, count, &[("seed", false)]);
                 self.add("second", Runtime::Wgsl, count, &[("first", true)]);

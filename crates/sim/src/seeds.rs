@@ -9,7 +9,7 @@ use crate::scenario::Scenario;
 use crate::world::{self, Watch};
 
 /// Every how many seeds a world is run twice, to compare the traces.
-const TWICE_EVERY: u64 = 8;
+const TWICE_EVERY: u64 = 4;
 
 /// What happened in many worlds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]

@@ -131,3 +131,15 @@ fn a_second_connection_of_a_worker_replaces_the_first() {
     network.deliver(worker, &start, 10);
     assert!(network.earned(worker).0 > 0);
 }
+
+#[test]
+fn a_worker_that_let_a_lease_lapse_gets_no_work_until_it_is_heard_from() {
+    let mut network = Network::new();
+    let asleep = network.join(offer("asleep", 1000, 10));
+    network.submit("ada", &job(vec![task("a")]));
+    network.started_one();
+    network.wait(31_000);
+    assert!(network.started().is_empty(), "nobody else is there, and it does not answer");
+    network.apply(Event::LeasesRenewed { worker: asleep, held: vec![] });
+    assert_eq!(network.started_one().0, asleep);
+}

@@ -1,7 +1,7 @@
 use crate::network::{Network, array, job, offer, task};
 use gleaner_wire::api::JobState;
 use gleaner_wire::job_file::{JobFile, KernelFile, NeedsFile, Prefer, TaskFile};
-use gleaner_wire::{Amount, ByteSize, DeviceKind, DeviceOffer, Offer, Runtime, RuntimeOffer};
+use gleaner_wire::{Amount, ByteSize, Cause, DeviceKind, DeviceOffer, Offer, Runtime, RuntimeOffer};
 
 fn gpu(name: &str, kind: DeviceKind, loops_max: Option<u64>) -> Offer {
     let runtimes = vec![RuntimeOffer { runtime: Runtime::Wgsl, score: 1000, loops_max }];
@@ -142,4 +142,20 @@ fn known_results_are_not_computed_again_for_the_same_requester() {
     assert!(!network.started().is_empty(), "nobody is handed a result of somebody else's job");
     let more = network.submit("ada", &job(vec![TaskFile { memo: true, ..array("a", 6) }]));
     assert_eq!(network.core.job_summary(more).expect("it is there").known, 5);
+}
+
+#[test]
+fn a_slow_worker_gets_what_the_fast_one_may_not_have_again() {
+    let mut network = Network::new();
+    let fast = network.join(offer("fast", 100_000, 10));
+    network.submit("ada", &job(vec![array("a", 10)]));
+    network.run_all(100);
+    let slow = network.join(offer("slow", 100, 10));
+    network.submit("ada", &job(vec![task("a")]));
+    let (worker, start) = network.started_one();
+    assert_eq!(worker, fast);
+    network.fail(fast, &start, Cause::DeviceFault);
+    assert!(network.started().is_empty(), "somebody faster might come");
+    network.wait(2000);
+    assert_eq!(network.started_one().0, slow);
 }
