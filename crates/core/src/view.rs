@@ -95,6 +95,17 @@ impl Core {
         Some(AttemptLabel { job, task, worker, worker_name: self.worker_name(worker) })
     }
 
+    /// Whether an attempt still runs, on whichever worker.
+    pub fn runs(&self, attempt: AttemptId) -> bool {
+        self.attempts.slot(attempt).is_some()
+    }
+
+    /// Whether a worker holds a running attempt of a job.
+    pub fn works_on(&self, worker: WorkerId, job: JobId) -> bool {
+        let worker = self.workers.get(worker.0 as usize);
+        worker.is_some_and(|worker| worker.attempts.iter().any(|slot| self.attempts.at(*slot).job == job))
+    }
+
     /// Every worker that has ever joined.
     pub fn workers(&self) -> Vec<WorkerView> {
         (0..self.workers.len() as u32).filter_map(|id| self.worker_view(WorkerId(id))).collect()

@@ -3,9 +3,10 @@ use super::Shared;
 use super::jobs::{job_id, no_job, view};
 use super::parameters::Parameters;
 use super::problem::Problem;
+use crate::token::Caller;
 use axum::Json;
 use axum::body::{Body, Bytes};
-use axum::extract::{Path, State};
+use axum::extract::{Extension, Path, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
@@ -137,9 +138,11 @@ fn cursor(group: u16, index: u32) -> u64 {
 /// `GET /api/v1/jobs/{job}/outputs/{group}`: the postcard encoding of every output of a group, in order.
 pub(super) async fn outputs(
     State(shared): State<Arc<Shared>>,
+    Extension(caller): Extension<Caller>,
     Path((job, group)): Path<(String, String)>,
 ) -> Result<Response, Problem> {
     let job = job_id(&job)?;
+    check_reader(&shared, caller, job).await?;
     let missing = || Problem::not_found(format!("job {job} has no group {group}"));
     let number: u16 = group.parse().map_err(|_| missing())?;
     let view = view(&shared, job).await?;
@@ -161,6 +164,19 @@ pub(super) async fn outputs(
     let head = stream::iter([Ok(Bytes::from(length))]);
     let body = Body::from_stream(futures_util::StreamExt::chain(head, gathered));
     Ok(([(header::CONTENT_TYPE, "application/octet-stream")], body).into_response())
+}
+
+/// A worker reads what its own work needs, and nothing of other jobs; it does not even learn whether they are there.
+async fn check_reader(shared: &Shared, caller: Caller, job: JobId) -> Result<(), Problem> {
+    let allowed = match caller {
+        Caller::Operator => true,
+        Caller::Worker(worker) => shared.keeper.ask(move |core| core.works_on(worker, job)).await?,
+    };
+    if allowed {
+        return Ok(());
+    }
+    let detail = format!("a worker reads outputs of jobs that it works on, and it holds no attempt of job {job}");
+    Err(Problem::new(StatusCode::FORBIDDEN, "forbidden", "not this worker's job", detail))
 }
 
 /// The encodings of some outputs, one after the other. The job may end meanwhile; then the archive has them.

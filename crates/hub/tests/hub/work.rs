@@ -168,3 +168,22 @@ async fn a_worker_that_gathers_reads_every_output_of_a_group_in_order() {
     let texts: Vec<_> = outputs.iter().map(|output| output.content().unwrap().to_vec()).collect();
     assert_eq!(texts, (0..20).map(|index: u32| index.to_string().into_bytes()).collect::<Vec<_>>());
 }
+
+#[tokio::test]
+async fn a_worker_reads_no_outputs_of_jobs_that_it_does_not_work_on() {
+    let place = Place::new().await;
+    let mut worker = Worker::join(&place.api, 1).await;
+    let job = place.api.submit_array(3, 1).await.job;
+    let stranger = Worker::join(&place.api, 2).await;
+    let path = format!("/api/v1/jobs/{job}/outputs/0");
+    worker.work(3).await;
+    let read = |path: &str, token: &str| place.api.client.get(format!("{}{path}", place.api.url)).bearer_auth(token);
+    for token in [&stranger.token, &worker.token] {
+        for path in [&path, "/api/v1/jobs/999/outputs/0"] {
+            let response = read(path, token).send().await.unwrap();
+            assert_eq!(response.status(), StatusCode::FORBIDDEN, "{path}");
+            assert_eq!(response.headers()["content-type"], "application/problem+json");
+        }
+    }
+    assert_eq!(read(&path, &place.api.token).send().await.unwrap().status(), StatusCode::OK);
+}
