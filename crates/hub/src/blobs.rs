@@ -2,7 +2,8 @@
 //!
 //! Nothing is ever deleted here yet, except uploads that were given up; a total limit keeps the disk from filling.
 //! All functions block on the disk; call them where that is allowed.
-use gleaner_wire::{BlobRef, Hash, Output};
+use crate::token::Caller;
+use gleaner_wire::{BlobRef, FILE_LIST_BYTES_MAX, Hash, Output};
 use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -13,8 +14,8 @@ use std::time::Duration;
 
 /// The largest blob.
 pub(crate) const BLOB_BYTES_MAX: u64 = 8 * 1024 * 1024 * 1024;
-/// The largest list of output files.
-const LIST_BYTES_MAX: u64 = 4 * 1024 * 1024;
+/// Workers leave one part in this many of the store's limit free, so that requesters can still submit.
+const KEPT_FROM_WORKERS_PARTS: u64 = 10;
 /// Unfinished uploads older than this are removed when the hub starts.
 const UNFINISHED_AGE_MAX: Duration = Duration::from_secs(24 * 3600);
 
@@ -29,6 +30,9 @@ pub(crate) enum Refusal {
         "the hub's blobs may take at most {0} bytes together and have reached that; start the hub with a larger limit"
     )]
     StoreFull(u64),
+    /// All that workers may fill is full.
+    #[error("workers may fill the hub's blobs up to {0} bytes, which is reached; start the hub with a larger limit")]
+    WorkersFull(u64),
     /// No room on the disk.
     #[error("the hub's disk is full; free some space on it and send the rest")]
     DiskFull,
@@ -101,7 +105,7 @@ impl Store {
     }
 
     fn holds_files(&self, list: &BlobRef) -> Option<bool> {
-        if list.bytes > LIST_BYTES_MAX {
+        if list.bytes > FILE_LIST_BYTES_MAX {
             return None;
         }
         let bytes = fs::read(self.path(&list.id)).ok()?;
@@ -115,73 +119,68 @@ impl Store {
     }
 
     /// How far an unfinished upload is.
-    pub(crate) fn offset(&self, id: &Hash, uploader: &str) -> u64 {
-        fs::metadata(self.unfinished(id, uploader)).map_or(0, |metadata| metadata.len())
+    pub(crate) fn offset(&self, id: &Hash, uploader: Caller) -> u64 {
+        length_of(&self.unfinished(id, uploader))
     }
 
     /// Starts an upload of a whole blob, of this length if that is known.
-    pub(crate) fn upload(self: &Arc<Self>, id: Hash, length: Option<u64>) -> Result<Upload, Refusal> {
+    pub(crate) fn upload(self: &Arc<Self>, id: Hash, uploader: Caller, length: Option<u64>) -> Result<Upload, Refusal> {
         let known = length.unwrap_or(0);
-        self.check_room(known, known)?;
+        self.check_room(uploader, known, known)?;
         let total = length.unwrap_or(BLOB_BYTES_MAX);
         let number = self.numbers.fetch_add(1, Ordering::Relaxed);
         let path = self.incoming.join(format!("{id}.whole.{number}"));
-        self.begin(id, path, 0, total, true)
+        self.claim(id, uploader, path, total, true)?.open(0)
     }
 
     /// Goes on with an upload in pieces. Each uploader has its own, so that none spoils another's.
     pub(crate) fn resume(
         self: &Arc<Self>,
         id: Hash,
-        uploader: &str,
+        uploader: Caller,
         offset: u64,
         total: u64,
     ) -> Result<Upload, Refusal> {
         let path = self.unfinished(&id, uploader);
-        let upload = self.begin(id, path, offset, total, false)?;
-        self.check_room(total, total.saturating_sub(offset))?;
-        Ok(upload)
+        let upload = self.claim(id, uploader, path, total, false)?;
+        let stands_at = upload.stands_at()?;
+        if stands_at != offset {
+            return Err(Refusal::Offset(stands_at));
+        }
+        // Before there is a file, so that what is refused leaves none.
+        self.check_room(uploader, total, total.saturating_sub(offset))?;
+        upload.open(offset)
     }
 
-    fn begin(
+    /// Takes a path for one upload; dropping that releases it.
+    fn claim(
         self: &Arc<Self>,
         id: Hash,
+        uploader: Caller,
         path: PathBuf,
-        offset: u64,
         total: u64,
         whole: bool,
     ) -> Result<Upload, Refusal> {
         if !self.uploads.lock().unwrap_or_else(PoisonError::into_inner).insert(path.clone()) {
             return Err(Refusal::Busy);
         }
-        // From here on, dropping it releases the path.
-        let opened = OpenOptions::new().create(true).append(true).open(&path);
-        let mut upload =
-            Upload { store: Arc::clone(self), id, path, file: None, written: offset, total, whole, hasher: None };
-        let file = opened?;
-        let mut stands_at = file.metadata()?.len();
-        if stands_at > total {
-            // It was begun as something else.
-            file.set_len(0)?;
-            self.bytes.fetch_sub(stands_at.min(self.bytes()), Ordering::Relaxed);
-            stands_at = 0;
-        }
-        if stands_at != offset {
-            return Err(Refusal::Offset(stands_at));
-        }
-        upload.file = Some(file);
-        upload.hasher = (offset == 0).then(blake3::Hasher::new);
-        Ok(upload)
+        let store = Arc::clone(self);
+        Ok(Upload { store, id, uploader, path, file: None, written: 0, total, whole, hasher: None })
     }
 
-    fn check_room(&self, total: u64, more: u64) -> Result<(), Refusal> {
+    fn check_room(&self, uploader: Caller, total: u64, more: u64) -> Result<(), Refusal> {
         if total > BLOB_BYTES_MAX {
             return Err(Refusal::TooLarge);
         }
-        if self.bytes().saturating_add(more) > self.bytes_max {
+        let after = self.bytes().saturating_add(more);
+        if after > self.bytes_max {
             return Err(Refusal::StoreFull(self.bytes_max));
         }
-        Ok(())
+        let workers_max = self.bytes_max - self.bytes_max / KEPT_FROM_WORKERS_PARTS;
+        match uploader {
+            Caller::Worker(_) if after > workers_max => Err(Refusal::WorkersFull(workers_max)),
+            Caller::Worker(_) | Caller::Operator => Ok(()),
+        }
     }
 
     fn path(&self, id: &Hash) -> PathBuf {
@@ -189,15 +188,19 @@ impl Store {
         self.dir.join(&name[..2]).join(name)
     }
 
-    fn unfinished(&self, id: &Hash, uploader: &str) -> PathBuf {
-        self.incoming.join(format!("{id}.{uploader}"))
+    fn unfinished(&self, id: &Hash, uploader: Caller) -> PathBuf {
+        self.incoming.join(match uploader {
+            Caller::Operator => format!("{id}.api"),
+            Caller::Worker(worker) => format!("{id}.worker-{worker}"),
+        })
     }
 }
 
-/// An upload under way. Dropped unfinished, a whole one is removed and one in pieces waits for the rest.
+/// An upload under way. Dropped unfinished, a whole one is removed and one in pieces waits for the rest, if any came.
 pub(crate) struct Upload {
     store: Arc<Store>,
     id: Hash,
+    uploader: Caller,
     path: PathBuf,
     file: Option<File>,
     written: u64,
@@ -208,6 +211,25 @@ pub(crate) struct Upload {
 }
 
 impl Upload {
+    /// Where earlier pieces have brought it.
+    fn stands_at(&self) -> Result<u64, Refusal> {
+        let length = length_of(&self.path);
+        if length <= self.total {
+            return Ok(length);
+        }
+        // It was begun as something else.
+        fs::remove_file(&self.path)?;
+        self.store.bytes.fetch_sub(length.min(self.store.bytes()), Ordering::Relaxed);
+        Ok(0)
+    }
+
+    fn open(mut self, offset: u64) -> Result<Self, Refusal> {
+        self.file = Some(OpenOptions::new().create(true).append(true).open(&self.path)?);
+        self.written = offset;
+        self.hasher = (offset == 0).then(blake3::Hasher::new);
+        Ok(self)
+    }
+
     /// Where it stands.
     pub(crate) fn written(&self) -> u64 {
         self.written
@@ -219,7 +241,7 @@ impl Upload {
         if written > self.total {
             return Err(Refusal::TooLarge);
         }
-        self.store.check_room(0, bytes.len() as u64)?;
+        self.store.check_room(self.uploader, 0, bytes.len() as u64)?;
         let file = self.file.as_mut().expect("an upload has its file from its start to its end");
         file.write_all(bytes)?;
         if let Some(hasher) = &mut self.hasher {
@@ -274,11 +296,15 @@ impl Upload {
 
 impl Drop for Upload {
     fn drop(&mut self) {
-        if self.whole && self.file.take().is_some() {
+        if self.file.take().is_some() && (self.whole || self.written == 0) {
             self.remove();
         }
         self.store.uploads.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.path);
     }
+}
+
+fn length_of(path: &Path) -> u64 {
+    fs::metadata(path).map_or(0, |metadata| metadata.len())
 }
 
 fn remove_given_up(incoming: &Path) -> io::Result<()> {
@@ -305,6 +331,10 @@ fn size_of_folder(dir: &Path) -> io::Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gleaner_wire::WorkerId;
+
+    const OPERATOR: Caller = Caller::Operator;
+    const WORKER: Caller = Caller::Worker(WorkerId(7));
 
     fn store(bytes_max: u64) -> (tempfile::TempDir, Arc<Store>) {
         let dir = tempfile::tempdir().expect("a folder");
@@ -316,14 +346,14 @@ mod tests {
     fn a_blob_in_pieces_goes_on_where_it_stopped() {
         let (dir, store) = store(1000);
         let blob = BlobRef::of(b"wheat and chaff");
-        let mut upload = store.resume(blob.id, "api", 0, blob.bytes).expect("starts");
+        let mut upload = store.resume(blob.id, OPERATOR, 0, blob.bytes).expect("starts");
         upload.write(b"wheat ").expect("written");
         drop(upload);
         drop(store);
         let store = Store::open(dir.path(), 1000).expect("opens again");
-        assert_eq!(store.offset(&blob.id, "api"), 6);
-        assert!(matches!(store.resume(blob.id, "api", 3, blob.bytes), Err(Refusal::Offset(6))));
-        let mut upload = store.resume(blob.id, "api", 6, blob.bytes).expect("goes on");
+        assert_eq!(store.offset(&blob.id, OPERATOR), 6);
+        assert!(matches!(store.resume(blob.id, OPERATOR, 3, blob.bytes), Err(Refusal::Offset(6))));
+        let mut upload = store.resume(blob.id, OPERATOR, 6, blob.bytes).expect("goes on");
         upload.write(b"and chaff").expect("written");
         upload.finish().expect("matches");
         assert!(store.holds(&blob));
@@ -334,7 +364,7 @@ mod tests {
     fn bytes_that_do_not_match_their_name_are_never_visible() {
         let (_dir, store) = store(1000);
         let blob = BlobRef::of(b"wheat");
-        let mut upload = store.upload(blob.id, Some(5)).expect("starts");
+        let mut upload = store.upload(blob.id, OPERATOR, Some(5)).expect("starts");
         upload.write(b"chaff").expect("written");
         assert!(matches!(upload.finish(), Err(Refusal::Mismatch)));
         assert!(!store.holds(&blob));
@@ -344,14 +374,53 @@ mod tests {
     #[test]
     fn the_store_stops_at_its_limit() {
         let (_dir, store) = store(8);
-        assert!(matches!(store.upload(Hash::of(b"x"), Some(9)), Err(Refusal::StoreFull(8))));
-        assert!(matches!(store.upload(Hash::of(b"x"), Some(BLOB_BYTES_MAX + 1)), Err(Refusal::TooLarge)));
+        assert!(matches!(store.upload(Hash::of(b"x"), OPERATOR, Some(9)), Err(Refusal::StoreFull(8))));
+        assert!(matches!(store.upload(Hash::of(b"x"), OPERATOR, Some(BLOB_BYTES_MAX + 1)), Err(Refusal::TooLarge)));
+    }
+
+    #[test]
+    fn a_refused_upload_in_pieces_leaves_no_file() {
+        let (_dir, store) = store(100);
+        let id = Hash::of(b"x");
+        assert!(matches!(store.resume(id, OPERATOR, 0, 101), Err(Refusal::StoreFull(100))));
+        assert!(matches!(store.resume(id, OPERATOR, 5, 50), Err(Refusal::Offset(0))));
+        let mut early = store.resume(id, OPERATOR, 0, 60).expect("there is room still");
+        let mut other = store.resume(Hash::of(b"y"), OPERATOR, 0, 60).expect("there is room still");
+        early.write(&[0; 60]).expect("written");
+        assert!(matches!(other.write(&[0; 60]), Err(Refusal::StoreFull(100))));
+        drop((early, other));
+        assert_eq!(fs::read_dir(&store.incoming).expect("there").count(), 1, "only the one that was begun");
+    }
+
+    #[test]
+    fn workers_leave_room_for_requesters() {
+        let (_dir, store) = store(100);
+        assert!(matches!(store.upload(Hash::of(b"x"), WORKER, Some(91)), Err(Refusal::WorkersFull(90))));
+        assert!(matches!(store.resume(Hash::of(b"x"), WORKER, 0, 91), Err(Refusal::WorkersFull(90))));
+        let mut unmeasured = store.upload(Hash::of(b"x"), WORKER, None).expect("starts");
+        unmeasured.write(&[0; 90]).expect("written");
+        assert!(matches!(unmeasured.write(&[0]), Err(Refusal::WorkersFull(90))));
+        store.upload(Hash::of(b"y"), OPERATOR, Some(10)).expect("there is room for a requester");
+    }
+
+    #[test]
+    fn a_list_of_files_may_be_as_long_as_workers_make_them() {
+        let (_dir, store) = store(FILE_LIST_BYTES_MAX);
+        let put = |bytes: &[u8]| {
+            let mut upload = store.upload(Hash::of(bytes), OPERATOR, Some(bytes.len() as u64)).expect("starts");
+            upload.write(bytes).expect("written");
+            upload.finish().expect("matches");
+            BlobRef::of(bytes)
+        };
+        let files = vec![("n".repeat(1000), put(b"here")); 15_000];
+        let list = put(&postcard::to_allocvec(&files).expect("encodes"));
+        assert!(store.holds_output(&Output::Files(list)));
     }
 
     #[test]
     fn an_upload_that_was_given_up_leaves_nothing() {
         let (_dir, store) = store(1000);
-        let mut upload = store.upload(Hash::of(b"x"), None).expect("starts");
+        let mut upload = store.upload(Hash::of(b"x"), OPERATOR, None).expect("starts");
         upload.write(b"abc").expect("written");
         drop(upload);
         assert_eq!(store.bytes(), 0);
@@ -362,7 +431,7 @@ mod tests {
     fn an_output_of_files_is_held_only_with_all_its_files() {
         let (_dir, store) = store(1000);
         let put = |bytes: &[u8]| {
-            let mut upload = store.upload(Hash::of(bytes), Some(bytes.len() as u64)).expect("starts");
+            let mut upload = store.upload(Hash::of(bytes), OPERATOR, Some(bytes.len() as u64)).expect("starts");
             upload.write(bytes).expect("written");
             upload.finish().expect("matches");
             BlobRef::of(bytes)

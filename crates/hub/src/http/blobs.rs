@@ -29,10 +29,9 @@ pub(super) async fn read(
 ) -> Result<Response, Problem> {
     let id = parse(&hash)?;
     let blobs = Arc::clone(&shared.blobs);
-    let uploader = uploader(caller);
     let found = blocking(move || match blobs.length(&id) {
         Some(length) => Ok((length, blobs.read(&id)?)),
-        None => Err(Refusal::Offset(blobs.offset(&id, &uploader))),
+        None => Err(Refusal::Offset(blobs.offset(&id, caller))),
     });
     let (length, file) = match found.await {
         Ok(found) => found,
@@ -79,8 +78,7 @@ pub(super) async fn store(
     let piece = request.headers().get(header::CONTENT_RANGE).map(|value| piece(value.to_str().unwrap_or_default()));
     let stored = match piece {
         Some(Some((first, last, total))) => {
-            let uploader = uploader(caller);
-            let begin = move |blobs: &Arc<Store>| blobs.resume(id, &uploader, first, total);
+            let begin = move |blobs: &Arc<Store>| blobs.resume(id, caller, first, total);
             receive(blobs, begin, request.into_body(), last - first + 1, total).await
         }
         Some(None) => {
@@ -91,7 +89,7 @@ pub(super) async fn store(
         None => {
             let length =
                 request.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
-            let begin = move |blobs: &Arc<Store>| blobs.upload(id, length);
+            let begin = move |blobs: &Arc<Store>| blobs.upload(id, caller, length);
             receive(blobs, begin, request.into_body(), length.unwrap_or(BLOB_BYTES_MAX), 0).await
         }
     };
@@ -168,13 +166,6 @@ fn parse(hash: &str) -> Result<Hash, Problem> {
     hash.parse().map_err(|error: gleaner_wire::HashError| Problem::bad_request(error.to_string()))
 }
 
-fn uploader(caller: Caller) -> String {
-    match caller {
-        Caller::Operator => "api".to_owned(),
-        Caller::Worker(worker) => format!("worker-{worker}"),
-    }
-}
-
 fn missing(id: Hash, offset: u64) -> Response {
     let mut response = Problem::not_found(format!("the hub does not hold the blob {id}")).into_response();
     response.headers_mut().insert(UPLOAD_OFFSET, offset.into());
@@ -184,7 +175,7 @@ fn missing(id: Hash, offset: u64) -> Response {
 fn problem(refusal: &Refusal) -> Problem {
     let (status, kind) = match refusal {
         Refusal::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "too-large"),
-        Refusal::StoreFull(_) => (StatusCode::INSUFFICIENT_STORAGE, "store-full"),
+        Refusal::StoreFull(_) | Refusal::WorkersFull(_) => (StatusCode::INSUFFICIENT_STORAGE, "store-full"),
         Refusal::DiskFull => (StatusCode::INSUFFICIENT_STORAGE, "disk-full"),
         Refusal::Mismatch => (StatusCode::UNPROCESSABLE_ENTITY, "hash-mismatch"),
         Refusal::Offset(_) => (StatusCode::CONFLICT, "upload-offset"),
