@@ -59,6 +59,7 @@ pub(crate) struct Metrics {
     snapshots: AtomicU64,
     snapshot_micros: AtomicU64,
     connected: AtomicUsize,
+    results_late: AtomicU64,
     /// HTTP connections and worker connections that are open.
     pub(crate) connections: AtomicUsize,
     /// Worker connections that were turned away or closed for what they sent.
@@ -77,6 +78,7 @@ impl Metrics {
             snapshots: AtomicU64::new(0),
             snapshot_micros: AtomicU64::new(0),
             connected: AtomicUsize::new(0),
+            results_late: AtomicU64::new(0),
             connections: AtomicUsize::new(0),
             refused: AtomicU64::new(0),
             log_lines_lost: AtomicU64::new(0),
@@ -100,6 +102,16 @@ impl Metrics {
 
     pub(crate) fn connected_workers(&self, count: usize) {
         self.connected.store(count, Relaxed);
+    }
+
+    /// Notes results that the core never saw, because their attempts did not run any more.
+    pub(crate) fn results_came_late(&self, count: usize) {
+        self.results_late.fetch_add(count as u64, Relaxed);
+    }
+
+    /// How many results came too late for the core to see them.
+    pub(crate) fn results_late(&self) -> u64 {
+        self.results_late.load(Relaxed)
     }
 
     /// Writes the hub's own counters.

@@ -23,7 +23,9 @@ pub(super) async fn health(State(shared): State<Arc<Shared>>) -> Result<Json<Hea
 
 /// `GET /metrics`.
 pub(super) async fn metrics(State(shared): State<Arc<Shared>>) -> Result<impl IntoResponse, Problem> {
-    let totals = shared.keeper.ask(|core| core.totals()).await?;
+    let mut totals = shared.keeper.ask(|core| core.totals()).await?;
+    // The core counts those that were overtaken in the turn in which they came.
+    totals.results_late += shared.metrics.results_late();
     let mut text = Text::default();
     write_totals(&mut text, &totals);
     let (commands, questions) = shared.keeper.waiting();

@@ -5,7 +5,7 @@ use crate::journal::{ArchivedJob, Batch, OUTPUTS_PER_ROW, OutputRow};
 use gleaner_core::ledger::Account;
 use gleaner_core::{Core, Event};
 use gleaner_wire::api::Submitted;
-use gleaner_wire::{Amount, JobId, Millis, WorkerId};
+use gleaner_wire::{Amount, AttemptId, Finished, JobId, Millis, State, WorkerId};
 use tokio::sync::oneshot;
 
 /// Ended jobs that are stored in one turn.
@@ -72,13 +72,11 @@ impl Keeper {
                 self.outboxes.remove(worker);
                 batch.events.push(Event::WorkerLeft { worker, session });
             }
-            Report::Paused => batch.events.push(Event::WorkerPaused { worker }),
-            Report::Resumed => batch.events.push(Event::WorkerResumed { worker }),
-            Report::Held(held) => batch.events.push(Event::LeasesRenewed { worker, held }),
+            Report::Paused => self.take_pause(worker, true, batch),
+            Report::Resumed => self.take_pause(worker, false, batch),
+            Report::Held(held) => self.take_held(worker, held, batch),
             Report::Finished { batch: number, results } => {
-                if !results.is_empty() {
-                    batch.events.push(Event::AttemptsFinished { worker, results });
-                }
+                self.take_results(worker, results, batch);
                 answers.acknowledge.push((worker, number));
             }
             Report::Log { attempt, text } => {
@@ -87,6 +85,52 @@ impl Keeper {
                     self.logs.write(label.job, batch.at, &label.task, &label.worker_name, &text);
                 }
             }
+        }
+    }
+
+    /// Journals a pause or its end, unless the worker is in that state already.
+    fn take_pause(&self, worker: WorkerId, pause: bool, batch: &mut Batch) {
+        let earlier = batch.events.iter().rev().find_map(|event| match event {
+            Event::WorkerPaused { worker: of } if *of == worker => Some(pause),
+            Event::WorkerResumed { worker: of } if *of == worker => Some(!pause),
+            _ => None,
+        });
+        let repeats = earlier.or_else(|| {
+            Some(match self.core.worker_view(worker)?.state {
+                State::Paused => pause,
+                State::Available | State::Busy | State::Probation => !pause,
+                // These do not tell what the owner said last.
+                State::Offline | State::Disqualified => false,
+            })
+        });
+        if repeats == Some(true) {
+            return;
+        }
+        batch.events.push(if pause { Event::WorkerPaused { worker } } else { Event::WorkerResumed { worker } });
+    }
+
+    /// Journals a heartbeat without the attempts that do not run any more: they mean nothing to the core.
+    fn take_held(&self, worker: WorkerId, mut held: Vec<AttemptId>, batch: &mut Batch) {
+        held.retain(|attempt| self.core.runs(*attempt));
+        if held.is_empty() {
+            heard(worker, batch);
+        } else {
+            batch.events.push(Event::LeasesRenewed { worker, held });
+        }
+    }
+
+    /// Journals results, except late ones. Those of another worker's attempt stay, so that the core sees them.
+    fn take_results(&self, worker: WorkerId, mut results: Vec<Finished>, batch: &mut Batch) {
+        if results.is_empty() {
+            return;
+        }
+        let all = results.len();
+        results.retain(|result| self.core.runs(result.attempt));
+        self.metrics.results_came_late(all - results.len());
+        if results.is_empty() {
+            heard(worker, batch);
+        } else {
+            batch.events.push(Event::AttemptsFinished { worker, results });
         }
     }
 
@@ -127,6 +171,17 @@ impl Keeper {
                 batch.events.push(Event::JobArchived { job });
             }
         }
+    }
+}
+
+/// Journals that the worker was heard from, which ends its silence, once in a batch at most.
+fn heard(worker: WorkerId, batch: &mut Batch) {
+    let said = batch.events.iter().any(|event| match event {
+        Event::LeasesRenewed { worker: of, .. } | Event::AttemptsFinished { worker: of, .. } => *of == worker,
+        _ => false,
+    });
+    if !said {
+        batch.events.push(Event::LeasesRenewed { worker, held: Vec::new() });
     }
 }
 

@@ -77,7 +77,7 @@ pub(crate) struct Keeper {
     pub(super) journal: Journal,
     clock: Clock,
     questions: Vec<Question>,
-    metrics: Arc<Metrics>,
+    pub(super) metrics: Arc<Metrics>,
     status: Arc<Status>,
     ending: watch::Receiver<Ending>,
     runtime: tokio::runtime::Handle,

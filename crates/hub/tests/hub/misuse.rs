@@ -2,7 +2,9 @@
 use crate::place::Place;
 use crate::worker::{Connection, Worker, done_with};
 use gleaner_core::Params;
-use gleaner_wire::{AttemptId, Cause, LOG_BYTES_MAX, MESSAGE_BYTES_MAX, Millis, State, ToHub};
+use gleaner_wire::{
+    AttemptId, Cause, Finished, LOG_BYTES_MAX, MESSAGE_BYTES_MAX, Micros, Millis, Outcome, State, ToHub,
+};
 use tokio_tungstenite::tungstenite::Message;
 
 #[tokio::test]
@@ -98,9 +100,51 @@ async fn heartbeats_of_idle_workers_are_not_journaled() {
     assert_eq!(commits(&place).await, before);
 }
 
-async fn commits(place: &Place) -> String {
+#[tokio::test]
+async fn a_pause_said_again_is_not_journaled_and_its_end_is() {
+    let place = Place::new().await;
+    let mut worker = Worker::join(&place.api, 1).await;
+    let before = events(&place).await;
+    let says = [ToHub::Resumed, ToHub::Paused, ToHub::Paused, ToHub::Resumed, ToHub::Resumed, ToHub::Paused];
+    for message in says.iter().chain([&ToHub::Paused; 50]) {
+        worker.connection.send(message).await;
+    }
+    let batch = worker.finish(Vec::new()).await;
+    worker.acknowledged(batch).await;
+    assert_eq!(events(&place).await - before, 3);
+    assert_eq!(place.api.json("/api/v1/workers").await[0]["state"], "paused");
+    worker.connection.send(&ToHub::Resumed).await;
+    let batch = worker.finish(Vec::new()).await;
+    worker.acknowledged(batch).await;
+    assert_eq!(place.api.json("/api/v1/workers").await[0]["state"], "available");
+}
+
+#[tokio::test]
+async fn attempts_that_never_ran_do_not_reach_the_journal_and_count_as_late() {
+    let place = Place::new().await;
+    let mut worker = Worker::join(&place.api, 1).await;
+    let before = metric(&place, "gleaner_journal_bytes_total").await;
+    let invented: Vec<_> = (0..2000).map(|number| AttemptId(u64::MAX - number)).collect();
+    worker.connection.send(&ToHub::Heartbeat { held: invented.clone() }).await;
+    let done = |attempt: &AttemptId| Finished { attempt: *attempt, ran: Micros(1), outcome: Outcome::Cancelled };
+    let batch = worker.finish(invented.iter().map(done).collect()).await;
+    worker.acknowledged(batch).await;
+    assert!(metric(&place, "gleaner_journal_bytes_total").await - before < 100);
+    assert_eq!(metric(&place, "gleaner_results_late_total").await, 2000);
+}
+
+async fn commits(place: &Place) -> u64 {
+    metric(place, "gleaner_journal_commit_seconds_count").await
+}
+
+async fn events(place: &Place) -> u64 {
+    metric(place, "gleaner_journal_batch_events_sum").await
+}
+
+async fn metric(place: &Place, name: &str) -> u64 {
     let metrics = place.api.get("/metrics").send().await.unwrap().text().await.unwrap();
-    metrics.lines().find(|line| line.starts_with("gleaner_journal_commit_seconds_count")).unwrap().to_owned()
+    let value = metrics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    value.unwrap_or_else(|| panic!("no {name} in {metrics}")).parse().unwrap()
 }
 
 #[tokio::test]
