@@ -1,6 +1,6 @@
 //! Gives a task to a seat, and takes it back: money, clocks and counts move together here and nowhere else.
 use alloc::vec::Vec;
-use gleaner_wire::{Amount, JobId, Micros, Millis, State};
+use gleaner_wire::{Amount, Micros, Millis, State, TaskId};
 
 use crate::attempt::{Attempt, Why};
 use crate::effect::Effect;
@@ -20,26 +20,38 @@ const LEAST_PAID: Micros = Micros(1_000_000);
 /// The job's cap leaves too little to start another attempt on this seat.
 pub(crate) struct OutOfMoney;
 
+/// An element and the seat that was chosen for it.
+pub(crate) struct Placement {
+    pub seat: SeatId,
+    pub task: TaskId,
+    pub why: Why,
+    /// The attempt that already runs.
+    pub twin: Option<u32>,
+}
+
 impl Core {
+    /// Whether the job can pay for an attempt at this element on this seat.
+    pub(crate) fn can_pay(&self, seat: SeatId, task: TaskId) -> bool {
+        let seat = &self.seats[seat.0 as usize];
+        let job = &self.jobs[&task.job];
+        let group = &job.groups[usize::from(task.group)];
+        let Some(offered) = seat.runtime(group.plan.needs.runtime) else { return false };
+        let predicted = self.programs.predict(group.program, offered.speed);
+        fund(seat.price, paid_span(group, task.index, predicted), predicted, job.money_left()).is_some()
+    }
+
     /// Starts an attempt at an element that the caller has taken from its queue (or that already runs elsewhere).
-    pub(crate) fn assign(
-        &mut self,
-        seat_id: SeatId,
-        job_id: JobId,
-        group_at: u16,
-        index: u32,
-        why: Why,
-        twin: Option<u32>,
-        effects: &mut Vec<Effect>,
-    ) -> Result<u32, OutOfMoney> {
+    pub(crate) fn assign(&mut self, placement: &Placement, effects: &mut Vec<Effect>) -> Result<u32, OutOfMoney> {
+        let Placement { seat: seat_id, task, why, twin } = *placement;
+        let TaskId { job: job_id, group: group_at, index } = task;
         let seat = &self.seats[seat_id.0 as usize];
         let job = self.jobs.get_mut(&job_id).expect("only live jobs are placed");
+        let left = job.money_left();
         let group = &mut job.groups[usize::from(group_at)];
         let offered = seat.runtime(group.plan.needs.runtime).expect("only fitting seats are chosen");
         let predicted = self.programs.predict(group.program, offered.speed);
         let span = paid_span(group, index, predicted);
-        let left = job.price_max.0 - job.spent.0 - job.held.0;
-        let (hold, time_ms) = fund(seat.price, span, predicted, Amount(left)).ok_or(OutOfMoney)?;
+        let (hold, time_ms) = fund(seat.price, span, predicted, left).ok_or(OutOfMoney)?;
         group.running += 1;
         group.tasks_running += u32::from(twin.is_none());
         job.running += 1;
@@ -172,7 +184,7 @@ impl Core {
         let seat = &mut self.seats[id.0 as usize];
         seat.in_flight -= 1;
         let counted = predicted.map_or(unknown * u64::from(seat.slots), |predicted| predicted.0);
-        seat.backlog = seat.backlog.saturating_sub(counted);
+        seat.backlog = if seat.in_flight == 0 { 0 } else { seat.backlog.saturating_sub(counted) };
         if seat.in_flight >= seat.slots || !seat.offered {
             return;
         }

@@ -6,8 +6,6 @@ use gleaner_wire::Cause;
 pub enum Payer {
     /// The requester, out of the job's order: the program was at fault.
     Requester,
-    /// The platform, as far as its money goes: the hub was at fault.
-    Platform,
     /// Nobody: the worker's own time is lost.
     Nobody,
 }
@@ -48,13 +46,14 @@ pub fn consequence(cause: Cause) -> Consequence {
             (Payer::Requester, Next::UntilAgreed, 0, "the requester pays; if it happens again, raise needs.memory")
         }
         Cause::TimeLimit => {
-            (Payer::Requester, Next::UntilAgreed, 1, "the requester pays; if it happens again, raise time_max")
+            (Payer::Requester, Next::UntilAgreed, 0, "the requester pays; if it happens again, raise time_max")
         }
         Cause::BadInput => {
             (Payer::Nobody, Next::UntilAgreed, 0, "nobody pays; other workers look at it before the job ends")
         }
         Cause::RefusedByOwner => (Payer::Nobody, Next::Elsewhere, 0, "nobody pays; it goes to another worker"),
-        Cause::HubFault => (Payer::Platform, Next::Elsewhere, 0, "the platform pays; it is tried again"),
+        // It is the worker that says so; paid, it would say so more often.
+        Cause::HubFault => (Payer::Nobody, Next::Elsewhere, 0, "nobody pays; it is tried again"),
     };
     Consequence { payer, next, trouble, words }
 }

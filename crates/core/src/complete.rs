@@ -5,7 +5,7 @@ use gleaner_wire::{Hash, InputSpec, JobId, Output};
 
 use crate::alarms::Alarm;
 use crate::effect::Effect;
-use crate::job::Phase;
+use crate::job::{Group, Job, Phase};
 use crate::state::Core;
 
 impl Core {
@@ -31,12 +31,12 @@ impl Core {
 
     fn open_reader(&mut self, id: JobId, from: u16, reader: u16, index: u32, done: bool) {
         let job = self.jobs.get_mut(&id).expect("only groups of live jobs open");
-        if job.groups[usize::from(reader)].paired.contains(&from) {
-            if job.groups[usize::from(reader)].waits == 0 && element_is_ready(job, reader, index) {
-                job.groups[usize::from(reader)].returned.insert(index);
-                self.opened.insert((id, reader));
-            }
-        } else if done {
+        let group = &job.groups[usize::from(reader)];
+        let (paired, gathered) = (group.paired.contains(&from), group.gathers(from));
+        if paired && group.waits == 0 && element_is_ready(job, reader, index) {
+            job.groups[usize::from(reader)].returned.insert(index);
+            self.opened.insert((id, reader));
+        } else if done && (gathered || !paired) {
             job.groups[usize::from(reader)].waits -= 1;
             self.open_if_ready(id, reader);
         }
@@ -131,20 +131,32 @@ impl Core {
     }
 }
 
-fn element_is_ready(job: &crate::job::Job, at: u16, index: u32) -> bool {
+fn element_is_ready(job: &Job, at: u16, index: u32) -> bool {
     let group = &job.groups[usize::from(at)];
     group.paired.iter().all(|from| job.groups[usize::from(*from)].output(index).is_some())
 }
 
 /// The work of a group together with the outputs that all its elements read.
-fn with_inputs(job: &crate::job::Job, at: u16) -> Hash {
+fn with_inputs(job: &mut Job, at: u16) -> Hash {
     let group = &job.groups[usize::from(at)];
+    let from = group.plan.spec.inputs.iter().filter_map(InputSpec::group);
+    let from: Vec<u16> = from.filter(|from| !group.paired.contains(from) || group.gathers(*from)).collect();
     let mut hasher = blake3::Hasher::new();
     hasher.update(&group.work_hash.0);
-    for from in group.plan.spec.inputs.iter().filter_map(InputSpec::group).filter(|from| !group.paired.contains(from)) {
-        for output in job.groups[usize::from(from)].outputs.iter().flatten() {
-            hasher.update(&output.hash().0);
-        }
+    for from in from {
+        hasher.update(&outputs_hash(&mut job.groups[usize::from(from)]).0);
     }
     Hash(*hasher.finalize().as_bytes())
+}
+
+/// The hash of all outputs of a group, reckoned once however many read them.
+fn outputs_hash(group: &mut Group) -> Hash {
+    let outputs = &group.outputs;
+    *group.outputs_hash.get_or_insert_with(|| {
+        let mut hasher = blake3::Hasher::new();
+        outputs.iter().flatten().for_each(|output| {
+            hasher.update(&output.hash().0);
+        });
+        Hash(*hasher.finalize().as_bytes())
+    })
 }

@@ -156,7 +156,11 @@ fn words(because: Because, count: u64, group: &Group) -> ReasonView {
     let region = needs.region.as_deref().unwrap_or("any");
     let (code, text): (&str, String) = match because {
         Because::Offline => ("offline", "its worker is not connected".into()),
-        Because::Disqualified => ("disqualified", "its worker failed its test and is not trusted any more".into()),
+        Because::Disqualified => (
+            "disqualified",
+            "its worker failed its test and is not trusted any more; `gleaner worker readmit ID` gives it another chance"
+                .into(),
+        ),
         Because::Paused => ("paused", "its owner uses the machine".into()),
         Because::OnProbation => ("on_probation", "its worker failed too often and waits for a test".into()),
         Because::NoRuntime => ("no_runtime", format!("it does not run {} programs", needs.runtime)),

@@ -8,7 +8,6 @@ use crate::attempt::{Attempt, Why};
 use crate::blame::{Next, Payer, consequence};
 use crate::effect::Effect;
 use crate::job::{FAILURES_KEPT, Failure, Phase, Trouble};
-use crate::ledger::Account;
 use crate::pool::{Standing, Trigger};
 use crate::state::Core;
 
@@ -27,8 +26,11 @@ impl Core {
     pub(crate) fn fail(&mut self, slot: u32, cause: Cause, detail: String, ran: Micros, effects: &mut Vec<Effect>) {
         let at = self.attempts.at(slot);
         let (worker, test) = (at.worker, at.why == Why::Test);
+        let group = &self.jobs[&at.job].groups[usize::from(at.group)];
+        // What broke somebody else's device before is more likely the program's doing.
+        let first = group.troubles.get(&at.index).is_none_or(|trouble| trouble.failures == 0);
         self.fail_quietly(slot, cause, detail, ran, effects);
-        let trouble = consequence(cause).trouble;
+        let trouble = if first { consequence(cause).trouble } else { 0 };
         if test && trouble > 0 {
             self.workers[worker.0 as usize].standing = Standing::Disqualified;
             self.trigger(worker, Trigger::FailedTest, effects);
@@ -62,12 +64,6 @@ impl Core {
     fn bill_failure(&mut self, attempt: &Attempt, cause: Cause, ran: Micros) {
         match consequence(cause).payer {
             Payer::Requester => self.pay(attempt, ran),
-            Payer::Platform => {
-                let owed = attempt.price.per_second_over(ran).min(attempt.hold);
-                let paid = owed.min(self.ledger.balance(&Account::Platform));
-                let booked = self.ledger.transfer(&Account::Platform, &Account::Worker(attempt.worker), paid);
-                booked.expect("no more than the platform holds was asked for");
-            }
             Payer::Nobody => {}
         }
     }
@@ -114,7 +110,10 @@ impl Core {
         let state = &self.jobs[&job];
         let failures = state.groups[usize::from(at)].troubles.get(&index).map_or(0, |trouble| trouble.failures);
         let last = state.failures.back().map_or("", |failure| failure.detail.as_str());
-        let reason = format!("{failures} attempts on different workers failed, the last one: {last}");
+        let reason = match failures {
+            1 => format!("its one attempt failed: {last}"),
+            _ => format!("{failures} attempts failed, the last one: {last}"),
+        };
         self.end_job(job, Phase::Failed { task: Some((at, index)), cause: Some(cause), reason }, effects);
     }
 

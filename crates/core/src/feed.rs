@@ -2,9 +2,10 @@
 use alloc::vec::Vec;
 use core::ops::Bound;
 use gleaner_wire::job_file::Prefer;
-use gleaner_wire::{JobId, Micros};
+use gleaner_wire::{JobId, Micros, TaskId};
 
 use crate::alarms::Alarm;
+use crate::assign::Placement;
 use crate::attempt::Why;
 use crate::effect::Effect;
 use crate::place::{SeatId, ShapeId, Tier};
@@ -12,18 +13,30 @@ use crate::share::RequesterId;
 use crate::state::Core;
 
 /// Requesters, and groups of one requester, that a seat asks before it stays idle.
-const TRIES_MAX: usize = 64;
-/// Elements that came back and fit no seat, before fresh ones are tried.
-const RETURNED_TRIES_MAX: usize = 32;
+const TRIES_MAX: usize = 1024;
+/// Elements with a history of failures that find no seat, before the others wait too.
+const TROUBLED_TRIES_MAX: usize = 4096;
 
 enum Taken {
     Yes,
     No,
 }
 
+/// What the index has for an element.
+enum Found {
+    /// The best seat, and how much room it has.
+    Seat(SeatId, Tier),
+    /// Some fit and have room, but the job cannot pay for them.
+    TooDear,
+    None,
+}
+
 impl Core {
     /// Places all that the current event has made possible.
     pub(crate) fn place_all(&mut self, effects: &mut Vec<Effect>) {
+        if core::mem::take(&mut self.relieve) {
+            self.relieve_all();
+        }
         loop {
             if let Some(seat) = self.hungry.pop() {
                 self.feed(seat, effects);
@@ -106,24 +119,40 @@ impl Core {
             if self.take_known(job, at, index, effects) {
                 continue;
             }
-            return self.take(seat, tier, job, at, index, effects);
+            return self.take(seat, tier, TaskId { job, group: at, index }, effects);
         }
     }
 
-    fn take(&mut self, seat: SeatId, tier: Tier, job: JobId, at: u16, index: u32, effects: &mut Vec<Effect>) -> Taken {
+    fn take(&mut self, seat: SeatId, tier: Tier, task: TaskId, effects: &mut Vec<Effect>) -> Taken {
         let why = match tier {
             Tier::Idle => Why::Idle,
             Tier::Ahead => Why::Ahead,
         };
-        if self.assign(seat, job, at, index, why, None, effects).is_err() {
-            self.run_out_of_money(job, effects);
+        if self.assign(&Placement { seat, task, why, twin: None }, effects).is_err() {
+            self.stop_if_too_dear(task, effects);
             return Taken::No;
         }
-        let group = &mut self.jobs.get_mut(&job).expect("it was just placed").groups[usize::from(at)];
-        group.take(index);
+        let group = &mut self.jobs.get_mut(&task.job).expect("it was just placed").groups[usize::from(task.group)];
+        group.take(task.index);
         group.held_back_until = None;
-        self.queue(job, at);
+        self.queue(task.job, task.group);
         Taken::Yes
+    }
+
+    /// A seat is too dear for what is left of the cap: if every seat that fits is, the job has run out of money.
+    fn stop_if_too_dear(&mut self, task: TaskId, effects: &mut Vec<Effect>) {
+        let group = &self.jobs[&task.job].groups[usize::from(task.group)];
+        let region = self.classes.region_asked(&group.plan.needs);
+        let trouble = group.troubles.get(&task.index);
+        let payable = (0..).map(SeatId).zip(&self.seats).any(|(id, seat)| {
+            seat.counted
+                && seat.fits(&group.plan.needs, region)
+                && trouble.is_none_or(|trouble| !trouble.avoids(seat.worker))
+                && self.can_pay(id, task)
+        });
+        if !payable {
+            self.run_out_of_money(task.job, effects);
+        }
     }
 
     /// If the result of an element is known, it is done without running.
@@ -144,43 +173,66 @@ impl Core {
 
     /// Places the ready elements of a group on the best seats that have room.
     pub(crate) fn place_group(&mut self, job: JobId, at: u16, effects: &mut Vec<Effect>) {
-        let mut skipped = 0;
+        let (mut skipped, mut tried) = (0, Bound::Unbounded);
         loop {
             let Some(state) = self.jobs.get(&job).filter(|job| job.is_running() && !job.out_of_money) else { return };
             let group = &state.groups[usize::from(at)];
-            let returned = group.returned.iter().nth(skipped).copied();
+            let returned = group.returned.range((tried, Bound::Unbounded)).next().copied();
             let Some(index) = returned.or_else(|| (group.next < group.opened).then_some(group.next)) else { break };
+            let troubled = group.troubles.contains_key(&index);
             if self.take_known(job, at, index, effects) {
                 continue;
             }
-            let placed = self.best_seat(job, at, index).filter(|(seat, tier)| !self.holds_back(*seat, *tier, job, at));
-            let Some((seat, tier)) = placed else {
+            let task = TaskId { job, group: at, index };
+            let best = self.best_seat(task);
+            if let Found::TooDear = best {
+                self.stop_if_too_dear(task, effects);
+            }
+            let placed = match best {
+                Found::Seat(seat, tier) if !self.holds_back(seat, tier, job, at) => {
+                    matches!(self.take(seat, tier, task, effects), Taken::Yes)
+                }
+                Found::Seat(..) | Found::TooDear | Found::None => false,
+            };
+            if !placed {
+                // Those without a history are all alike: if one finds no seat, none does.
                 skipped += 1;
-                if returned.is_none() || skipped > RETURNED_TRIES_MAX {
+                if !troubled || skipped > TROUBLED_TRIES_MAX {
                     break;
                 }
-                continue;
-            };
-            if let Taken::No = self.take(seat, tier, job, at, index, effects) {
-                return;
+                tried = Bound::Excluded(index);
             }
         }
         self.queue(job, at);
     }
 
     /// The best idle seat for an element, or else the best that takes short work ahead.
-    fn best_seat(&self, job: JobId, at: u16, index: u32) -> Option<(SeatId, Tier)> {
-        let group = &self.jobs[&job].groups[usize::from(at)];
+    fn best_seat(&self, task: TaskId) -> Found {
+        let group = &self.jobs[&task.job].groups[usize::from(task.group)];
         let shape = &self.shapes[group.shape];
         let region = self.classes.region_asked(&shape.needs);
-        let trouble = group.troubles.get(&index);
-        let accept = |id: SeatId| {
-            let seat = &self.seats[id.0 as usize];
-            seat.fits(&shape.needs, region) && trouble.is_none_or(|trouble| !trouble.avoids(seat.worker))
+        let trouble = group.troubles.get(&task.index);
+        let mut too_dear = false;
+        let mut best = |tier| {
+            self.index.best(tier, shape.prefer, &shape.classes, |id| {
+                let seat = &self.seats[id.0 as usize];
+                let fits = seat.fits(&shape.needs, region)
+                    && trouble.is_none_or(|trouble| !trouble.avoids(seat.worker))
+                    && self.tier(id) == Some(tier);
+                let payable = fits && self.can_pay(id, task);
+                too_dear |= fits && !payable;
+                payable
+            })
         };
-        let best = |tier| Some((self.index.best(tier, shape.prefer, &shape.classes, accept)?, tier));
-        let short = || self.programs.runs(group.program) > 0;
-        best(Tier::Idle).or_else(|| if short() { best(Tier::Ahead) } else { None })
+        if let Some(seat) = best(Tier::Idle) {
+            return Found::Seat(seat, Tier::Idle);
+        }
+        let short = self.programs.runs(group.program) > 0;
+        match if short { best(Tier::Ahead) } else { None } {
+            Some(seat) => Found::Seat(seat, Tier::Ahead),
+            None if too_dear => Found::TooDear,
+            None => Found::None,
+        }
     }
 
     /// Whether a task had better wait for another seat than go to this one.
@@ -203,6 +255,10 @@ impl Core {
             }
             Tier::Idle => {
                 let (Some(predicted), false) = (predicted, prefer == Prefer::Cheap) else { return false };
+                let speed = u64::from(offered.speed);
+                if speed * 2 >= self.shapes.fleet(&self.classes, shape).speed_max {
+                    return false;
+                }
                 let Some(otherwise) = self.fleet_time(shape, program, ready + running) else { return false };
                 if predicted.0 <= otherwise.0 {
                     return false;

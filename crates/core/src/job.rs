@@ -13,8 +13,6 @@ use crate::share::RequesterId;
 
 /// Failures that a job remembers.
 pub(crate) const FAILURES_KEPT: usize = 256;
-/// Elements that came back and are looked at for one worker.
-const RETURNED_SCAN_MAX: usize = 32;
 
 /// Where a job stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -88,6 +86,8 @@ pub(crate) struct Group {
     pub troubles: BTreeMap<u32, Trouble>,
     pub outputs: Vec<Option<Output>>,
     pub done: u32,
+    /// The hash of all outputs, once they are all there and somebody reads them.
+    pub outputs_hash: Option<Hash>,
     /// Attempts that are out.
     pub running: u32,
     /// Tasks that have an attempt out.
@@ -103,6 +103,12 @@ pub(crate) struct Group {
 }
 
 impl Group {
+    /// Whether its elements read all outputs of that group.
+    pub fn gathers(&self, from: u16) -> bool {
+        let gathers = |input: &InputSpec| matches!(input, InputSpec::Gather { group, .. } if *group == from);
+        self.plan.spec.inputs.iter().any(gathers)
+    }
+
     /// How many elements could be placed now.
     pub fn ready(&self) -> u32 {
         self.opened - self.next + self.returned.len() as u32
@@ -126,7 +132,7 @@ impl Group {
         let avoids = |index: &u32| {
             worker.is_some_and(|worker| self.troubles.get(index).is_some_and(|trouble| trouble.avoids(worker)))
         };
-        let returned = self.returned.iter().take(RETURNED_SCAN_MAX).find(|index| !avoids(index)).copied();
+        let returned = self.returned.iter().find(|index| !avoids(index)).copied();
         returned.or_else(|| (self.next < self.opened).then_some(self.next))
     }
 
@@ -190,5 +196,10 @@ pub(crate) struct Job {
 impl Job {
     pub fn is_running(&self) -> bool {
         self.phase == Phase::Running
+    }
+
+    /// What may still be set aside.
+    pub fn money_left(&self) -> Amount {
+        Amount(self.price_max.0 - self.spent.0 - self.held.0)
     }
 }

@@ -10,6 +10,7 @@ use gleaner_wire::{Hash, Micros};
 use serde::{Deserialize, Serialize};
 
 use crate::logarithm::{OCTAVE, exp2, log2};
+use crate::plan::TIME_MAX;
 
 /// The speed of the reference machine.
 pub const SPEED_REFERENCE: u32 = 1000;
@@ -138,7 +139,7 @@ impl Program {
 }
 
 fn time_of(work: u32, speed: u32) -> Micros {
-    Micros(exp2(work.saturating_sub(log2(u64::from(speed)))).max(1))
+    Micros(exp2(work.saturating_sub(log2(u64::from(speed)))).clamp(1, TIME_MAX.micros().0))
 }
 
 /// Moves a device's speed a sixteenth of the way to what this run says, and never by more than a quarter octave.

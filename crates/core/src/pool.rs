@@ -84,6 +84,8 @@ pub(crate) struct Worker {
     pub seats: Vec<SeatId>,
     /// Slots of the attempts it holds.
     pub attempts: Vec<u32>,
+    /// Whether it was paused through the hub, which outlasts its connection.
+    pub paused: bool,
     /// Slots, over all its devices, that run nothing.
     pub slots_free: u32,
     pub done: u64,
@@ -110,6 +112,7 @@ impl Worker {
             standing: Standing::Good,
             seats: Vec::new(),
             attempts: Vec::new(),
+            paused: false,
             slots_free: 0,
             done: 0,
             failed: 0,

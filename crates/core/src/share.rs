@@ -73,6 +73,6 @@ impl Share {
         if requester.waiting > 0 {
             self.clock = self.clock.max(requester.clock);
         }
-        requester.clock += predicted.unwrap_or(UNKNOWN).0.max(1);
+        requester.clock = requester.clock.saturating_add(predicted.unwrap_or(UNKNOWN).0.max(1));
     }
 }

@@ -102,7 +102,7 @@ impl Core {
         self.postpone_test(id);
         self.trigger(id, Trigger::FailedOften, effects);
         self.reset_alarm(id);
-        self.relieve_all();
+        self.relieve = true;
     }
 
     /// The worker was told to stop something, or has let a lease lapse: it may be asleep, so it gets no work before it is

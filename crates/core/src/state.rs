@@ -78,6 +78,9 @@ pub struct Core {
     pub(crate) hungry: Vec<SeatId>,
     #[serde(skip)]
     pub(crate) opened: BTreeSet<(JobId, u16)>,
+    /// Whether tasks may now depend on workers that they avoided.
+    #[serde(skip)]
+    pub(crate) relieve: bool,
 }
 
 /// A snapshot that cannot be read.
@@ -110,6 +113,7 @@ impl Core {
             totals: Totals::default(),
             hungry: Vec::new(),
             opened: BTreeSet::new(),
+            relieve: false,
         }
     }
 

@@ -2,8 +2,9 @@
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use gleaner_wire::job_file::Prefer;
-use gleaner_wire::{JobId, Micros, Millis};
+use gleaner_wire::{JobId, Micros, Millis, TaskId};
 
+use crate::assign::Placement;
 use crate::attempt::Why;
 use crate::effect::Effect;
 use crate::place::{SeatId, Tier};
@@ -50,9 +51,11 @@ impl Core {
                 attempt.suspect_at = attempt.suspect_at.min(due.max(now));
                 let (worker, by) = (attempt.worker, attempt.suspect_at);
                 self.alarm_worker_by(worker, by);
-                let sooner = self.attempts.at(slot).twin.is_none_or(|twin| {
-                    self.expect(twin).is_none_or(|other| (expected, slot) < (other, twin))
-                });
+                let sooner = self
+                    .attempts
+                    .at(slot)
+                    .twin
+                    .is_none_or(|twin| self.expect(twin).is_none_or(|other| (expected, slot) < (other, twin)));
                 if sooner {
                     tail.insert((expected, slot));
                 }
@@ -157,7 +160,7 @@ impl Core {
         self.index.best(Tier::Idle, Prefer::Fast, &shape.classes, |id| {
             let seat = &self.seats[id.0 as usize];
             let other = seat.worker != attempt.worker && trouble.is_none_or(|trouble| !trouble.avoids(seat.worker));
-            other && seat.fits(&shape.needs, region)
+            other && seat.fits(&shape.needs, region) && self.tier(id) == Some(Tier::Idle)
         })
     }
 
@@ -186,7 +189,9 @@ impl Core {
         if let Some(second) = second {
             self.call_off(second, effects);
         }
-        let Ok(new) = self.assign(seat, id, at, index, Why::Second, Some(first), effects) else { return false };
+        let task = TaskId { job: id, group: at, index };
+        let placement = Placement { seat, task, why: Why::Second, twin: Some(first) };
+        let Ok(new) = self.assign(&placement, effects) else { return false };
         self.list_sooner(id, at, first, new);
         true
     }

@@ -55,6 +55,7 @@ pub struct Finished {
 }
 
 /// From hub to worker.
+#[expect(clippy::large_enum_variant, reason = "messages live for the time of one encoding")]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ToWorker {
     /// The first message: prove who you are.

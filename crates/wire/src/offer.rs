@@ -168,6 +168,9 @@ pub enum OfferError {
     /// Too few or too many of something.
     #[error("the offer must have 1 to {1} {0}")]
     Count(&'static str, usize),
+    /// The same thing twice.
+    #[error("a device must offer each runtime once")]
+    Twice,
     /// A price that could overflow a bill.
     #[error("a price of more than 1000 GLN a second is refused")]
     Price,
@@ -191,6 +194,11 @@ impl Offer {
             check_text("device name", &device.name)?;
             check_count("slots", usize::from(device.slots), usize::from(Self::SLOTS_MAX))?;
             check_count("runtimes", device.runtimes.len(), Runtime::ALL.len())?;
+            let twice =
+                |at: usize| device.runtimes[..at].iter().any(|seen| seen.runtime == device.runtimes[at].runtime);
+            if (0..device.runtimes.len()).any(twice) {
+                return Err(OfferError::Twice);
+            }
             if device.price_per_second > Amount::gln(1000) {
                 return Err(OfferError::Price);
             }
@@ -209,4 +217,31 @@ fn check_text(what: &'static str, text: &str) -> Result<(), OfferError> {
 
 fn check_count(what: &'static str, count: usize, max: usize) -> Result<(), OfferError> {
     if (1..=max).contains(&count) { Ok(()) } else { Err(OfferError::Count(what, max)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec;
+
+    #[test]
+    fn offers_that_no_honest_worker_makes_are_refused() {
+        let wasm = RuntimeOffer { runtime: Runtime::Wasm, score: 1000, loops_max: None };
+        let device = DeviceOffer {
+            kind: DeviceKind::Cpu,
+            name: "cpu".into(),
+            memory: ByteSize::mib(1024),
+            slots: 1,
+            price_per_second: Amount(1),
+            runtimes: vec![wasm.clone()],
+        };
+        let offer = Offer { name: "w".into(), region: "eu".into(), devices: vec![device.clone()] };
+        assert_eq!(offer.check(), Ok(()));
+        let with = |device: DeviceOffer| Offer { devices: vec![device], ..offer.clone() }.check();
+        assert_eq!(with(DeviceOffer { runtimes: vec![wasm.clone(), wasm], ..device.clone() }), Err(OfferError::Twice));
+        assert!(with(DeviceOffer { slots: 0, ..device.clone() }).is_err());
+        assert!(with(DeviceOffer { runtimes: vec![], ..device.clone() }).is_err());
+        assert!(with(DeviceOffer { price_per_second: Amount(u64::MAX), ..device.clone() }).is_err());
+        assert!(with(DeviceOffer { name: "\u{1b}[2J".into(), ..device }).is_err());
+    }
 }

@@ -115,12 +115,17 @@ impl Core {
         let paired = plan.spec.inputs.iter().filter_map(single);
         let paired: BTreeSet<u16> =
             paired.filter(|group| count > 1 && counts[usize::from(*group)] == u64::from(count)).collect();
+        let gathered = |input: &InputSpec| match input {
+            InputSpec::Gather { group, .. } => Some(*group),
+            InputSpec::File { .. } | InputSpec::Output { .. } => None,
+        };
+        let gathered: BTreeSet<u16> = plan.spec.inputs.iter().filter_map(gathered).collect();
         Group {
             shape: self.shapes.acquire(&self.classes, &plan.needs, prefer),
             program: self.programs.acquire(program_key(&plan)),
             work_hash: work_hash(&plan),
             count,
-            waits: from.difference(&paired).count() as u32,
+            waits: from.iter().filter(|group| !paired.contains(group) || gathered.contains(group)).count() as u32,
             paired: paired.into_iter().collect(),
             readers: readers.into_iter().collect(),
             opened: 0,
@@ -128,6 +133,7 @@ impl Core {
             returned: BTreeSet::new(),
             troubles: BTreeMap::new(),
             outputs: Vec::new(),
+            outputs_hash: None,
             done: 0,
             running: 0,
             tasks_running: 0,

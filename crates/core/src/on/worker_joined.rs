@@ -1,7 +1,7 @@
 //! A worker proved its key and made an offer.
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
-use gleaner_wire::{AttemptId, Cause, DeviceOffer, Offer, WorkerId, WorkerKey};
+use gleaner_wire::{AttemptId, Cause, DeviceOffer, Offer, RuntimeOffer, WorkerId, WorkerKey};
 
 use crate::effect::Effect;
 use crate::event::Session;
@@ -28,7 +28,7 @@ impl Core {
         worker.silent_until = None;
         let standing = worker.standing;
         self.trigger(id, Trigger::Joined(standing), effects);
-        if paused {
+        if paused || self.workers[id.0 as usize].paused {
             self.trigger(id, Trigger::Paused, effects);
         }
         effects.push(Effect::WelcomeWorker { worker: id, session });
@@ -91,7 +91,10 @@ impl Core {
     }
 
     fn seat_of(&mut self, id: WorkerId, device: u16, region: u32, offered: &DeviceOffer) -> Seat {
-        let runtimes = offered.runtimes.iter().map(|offer| {
+        // The door refuses a runtime offered twice; a journal may hold one all the same.
+        let once =
+            |at: usize, offer: &RuntimeOffer| !offered.runtimes[..at].iter().any(|seen| seen.runtime == offer.runtime);
+        let runtimes = offered.runtimes.iter().enumerate().filter(|(at, offer)| once(*at, offer)).map(|(_, offer)| {
             let memory = offered.memory.0;
             let (class, new) =
                 self.classes.class(offer.runtime, offered.kind, memory, region, offer.score, offer.loops_max);

@@ -23,7 +23,7 @@ impl Core {
         for attempt in lost {
             self.fail_by_id(attempt, Cause::WorkerLeft, "its connection ended", effects);
         }
-        self.relieve_all();
+        self.relieve = true;
         self.reset_alarm(id);
     }
 }

@@ -9,16 +9,20 @@ use crate::state::Core;
 impl Core {
     /// No new work; the worker itself hands back what it cannot go on with.
     pub(crate) fn on_worker_paused(&mut self, id: WorkerId, effects: &mut Vec<Effect>) {
-        if (id.0 as usize) < self.workers.len() {
+        let Some(worker) = self.workers.get_mut(id.0 as usize) else { return };
+        if !core::mem::replace(&mut worker.paused, true) {
             self.trigger(id, Trigger::Paused, effects);
-            self.relieve_all();
+            self.relieve = true;
         }
     }
 
     pub(crate) fn on_worker_resumed(&mut self, id: WorkerId, effects: &mut Vec<Effect>) {
-        let Some(worker) = self.workers.get(id.0 as usize) else { return };
-        self.trigger(id, Trigger::Resumed(worker.standing), effects);
-        self.reset_alarm(id);
+        let Some(worker) = self.workers.get_mut(id.0 as usize) else { return };
+        if core::mem::replace(&mut worker.paused, false) {
+            let standing = worker.standing;
+            self.trigger(id, Trigger::Resumed(standing), effects);
+            self.reset_alarm(id);
+        }
     }
 
     pub(crate) fn on_worker_readmitted(&mut self, id: WorkerId, effects: &mut Vec<Effect>) {

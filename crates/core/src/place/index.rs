@@ -66,11 +66,30 @@ impl Index {
         classes: &Bits,
         mut accept: impl FnMut(SeatId) -> bool,
     ) -> Option<SeatId> {
+        let mut cut = false;
+        let found = self.first_within(SCAN_MAX, tier, prefer, classes, &mut accept, &mut cut);
+        // Seats that look alike to the index may differ in what is needed; rarely, all of them must be looked at.
+        found.or_else(|| {
+            if cut { self.first_within(usize::MAX, tier, prefer, classes, &mut accept, &mut cut) } else { None }
+        })
+    }
+
+    fn first_within(
+        &self,
+        scan_max: usize,
+        tier: Tier,
+        prefer: Prefer,
+        classes: &Bits,
+        accept: &mut impl FnMut(SeatId) -> bool,
+        cut: &mut bool,
+    ) -> Option<SeatId> {
         let lists = &self.tiers[tier as usize];
         for rank in lists.ranks[row(prefer)].iter() {
             let cell = Cell::at_rank(prefer, rank);
             for class in lists.classes[row(prefer) * CELLS + rank].both(classes) {
-                let seats = lists.seats[class * CELLS + cell.index()].iter().take(SCAN_MAX);
+                let seats = &lists.seats[class * CELLS + cell.index()];
+                *cut |= seats.len() > scan_max;
+                let seats = seats.iter().take(scan_max);
                 if let Some((_, seat)) = seats.into_iter().find(|(_, seat)| accept(*seat)) {
                     return Some(*seat);
                 }

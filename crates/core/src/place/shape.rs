@@ -7,12 +7,16 @@ use gleaner_wire::{DeviceKind, JobId, Needs, Runtime};
 use serde::{Deserialize, Serialize};
 
 use super::cell::SPEEDS;
-use super::seat::loops_fit;
 use super::{Bits, Cell};
 use crate::logarithm::{OCTAVE, log2};
 use crate::share::RequesterId;
 
-const GIB: u64 = 1 << 30;
+/// Classes that are told apart; beyond that, seats of one runtime share a class, and each is compared by itself.
+const CLASSES_MAX: usize = 8192;
+/// Regions that are told apart; nothing that asks for another one is placed.
+const REGIONS_MAX: usize = 4096;
+/// The number of all other regions; no task can ask for it.
+const REGION_OTHER: u32 = u32::MAX - 1;
 
 /// Seats that needs can hardly tell apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -28,10 +32,23 @@ impl ClassId {
 struct ClassKey {
     runtime: Runtime,
     kind: DeviceKind,
-    memory_gib: u64,
+    /// In quarter octaves.
+    memory: u32,
     region: u32,
-    score_octave: u32,
-    loops_max: Option<u64>,
+    /// In octaves.
+    score: u32,
+    /// In octaves.
+    loops_max: Option<u32>,
+    /// Whether it holds whatever did not get a class of its own.
+    mixed: bool,
+}
+
+fn memory_step(bytes: u64) -> u32 {
+    log2(bytes) / (OCTAVE / 4)
+}
+
+fn octave(value: u64) -> u32 {
+    log2(value) / OCTAVE
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -56,6 +73,9 @@ impl Classes {
         if let Some(number) = self.regions.get(name) {
             return *number;
         }
+        if self.regions.len() >= REGIONS_MAX {
+            return REGION_OTHER;
+        }
         let number = self.regions.len() as u32;
         self.regions.insert(name.into(), number);
         number
@@ -76,8 +96,12 @@ impl Classes {
         score: u32,
         loops_max: Option<u64>,
     ) -> (ClassId, bool) {
-        let score_octave = log2(u64::from(score)) / OCTAVE;
-        let key = ClassKey { runtime, kind, memory_gib: memory / GIB, region, score_octave, loops_max };
+        let (memory, score) = (memory_step(memory), octave(u64::from(score)));
+        let mut key = ClassKey { runtime, kind, memory, region, score, loops_max: loops_max.map(octave), mixed: false };
+        if self.table.len() >= CLASSES_MAX && !self.by_key.contains_key(&key) {
+            let kind = DeviceKind::Other;
+            key = ClassKey { runtime, kind, memory: 0, region: 0, score: 0, loops_max: None, mixed: true };
+        }
         if let Some(id) = self.by_key.get(&key) {
             return (*id, false);
         }
@@ -103,12 +127,18 @@ impl Classes {
 
     /// Whether some seat of the class may fit; each seat is still compared exactly.
     fn may_fit(&self, class: &ClassKey, needs: &Needs, region: Option<u32>) -> bool {
-        class.runtime == needs.runtime
-            && needs.device.accepts(class.kind)
-            && class.memory_gib >= needs.memory.0 / GIB
-            && region.is_none_or(|region| region == class.region)
-            && class.score_octave >= log2(u64::from(needs.score_min)) / OCTAVE
-            && loops_fit(class.loops_max, needs.loops_max)
+        let fits = || {
+            needs.device.accepts(class.kind)
+                && class.memory >= memory_step(needs.memory.0)
+                && region.is_none_or(|region| region == class.region)
+                && class.score >= octave(u64::from(needs.score_min))
+                && match (class.loops_max, needs.loops_max) {
+                    (None, _) => true,
+                    (Some(limit), Some(needed)) => octave(needed) <= limit,
+                    (Some(_), None) => false,
+                }
+        };
+        class.runtime == needs.runtime && (class.mixed || fits())
     }
 }
 

@@ -116,3 +116,20 @@ fn a_task_stopped_at_its_predicted_time_gets_all_the_time_the_job_allows() {
         assert!(round < 199, "the job ends");
     }
 }
+
+#[test]
+fn a_seat_that_is_too_dear_does_not_end_a_job_that_others_can_do() {
+    let mut network = Network::new();
+    network.join(offer("dear", 2000, 900_000_000_000));
+    let cheap = network.join(offer("cheap", 500, 10));
+    let id = network.submit("ada", &job(vec![array("a", 3)]));
+    for _ in 0..3 {
+        network.run_all(500);
+        network.wait(1000);
+    }
+    assert_eq!(network.state(id), JobState::Done);
+    assert!(network.earned(cheap).0 > 0);
+    network.leave(cheap);
+    let id = network.submit("ada", &job(vec![task("b")]));
+    assert!(matches!(network.state(id), JobState::Failed { cause: None, .. }), "nobody else is left");
+}

@@ -35,7 +35,9 @@ fn a_program_fault_ends_the_job_sooner_where_nobody_else_could_try() {
 
 #[test]
 fn the_requester_pays_for_its_programs_faults_and_nobody_for_a_broken_device() {
-    for (cause, paid) in [(Cause::ProgramFault, true), (Cause::DeviceFault, false), (Cause::WorkerLeft, false)] {
+    for (cause, paid) in
+        [(Cause::ProgramFault, true), (Cause::DeviceFault, false), (Cause::WorkerLeft, false), (Cause::HubFault, false)]
+    {
         let mut network = Network::new();
         network.join(offer("a", 1000, 1_000_000));
         network.join(offer("b", 1000, 1_000_000));
@@ -141,4 +143,62 @@ fn a_refusal_by_the_owner_is_nobodys_fault() {
     }
     assert_eq!(network.earned(worker).0, 0);
     assert_ne!(network.core.worker_view(worker).expect("it is there").state, State::Probation);
+}
+
+#[test]
+fn programs_that_overrun_their_own_limit_do_not_cost_workers_their_standing() {
+    let mut network = Network::new();
+    let workers = [network.join(offer("a", 1000, 10)), network.join(offer("b", 1000, 10))];
+    for _ in 0..20 {
+        let id = network.submit("ada", &job(vec![task("endless")]));
+        while network.state(id) == JobState::Running {
+            let (worker, start) = network.started().remove(0);
+            network.fail(worker, &start, Cause::TimeLimit);
+        }
+    }
+    for worker in workers {
+        assert_eq!(network.core.worker_view(worker).expect("it is there").state, State::Available);
+    }
+}
+
+#[test]
+fn a_kernel_that_breaks_every_device_blames_only_the_first() {
+    let mut network = Network::new();
+    let workers: Vec<_> = ["a", "b", "c", "d"].map(|name| network.join(offer(name, 1000, 10))).into();
+    for _ in 0..2 {
+        network.submit("ada", &job(vec![task("crasher")]));
+        for _ in 0..4 {
+            for (worker, start) in network.started() {
+                network.fail(worker, &start, Cause::DeviceFault);
+            }
+        }
+    }
+    for worker in workers {
+        assert_eq!(network.core.worker_view(worker).expect("it is there").state, State::Available);
+    }
+}
+
+#[test]
+fn a_paused_worker_stays_paused_when_it_reconnects() {
+    let mut network = Network::new();
+    let worker = network.join(offer("a", 1000, 10));
+    network.apply(Event::WorkerPaused { worker });
+    network.leave(worker);
+    network.join(offer("a", 1000, 10));
+    network.submit("ada", &job(vec![task("a")]));
+    assert!(network.started().is_empty());
+    network.apply(Event::WorkerResumed { worker });
+    assert_eq!(network.started().len(), 1);
+}
+
+#[test]
+fn an_offer_with_the_same_runtime_twice_does_no_harm() {
+    let mut network = Network::new();
+    let mut twice = offer("a", 1000, 10);
+    let runtime = twice.devices[0].runtimes[0].clone();
+    twice.devices[0].runtimes.push(runtime);
+    let worker = network.join(twice);
+    network.submit("ada", &job(vec![task("a")]));
+    network.leave(worker);
+    assert_eq!(network.started().len(), 0);
 }

@@ -63,3 +63,19 @@ fn everyone_reads_the_output_of_a_single_task() {
     }
     assert_eq!(network.state(id), JobState::Done);
 }
+
+#[test]
+fn a_group_read_both_by_index_and_as_a_whole_is_waited_for() {
+    let mut network = Network::new();
+    let worker = network.join(offer("a", 1000, 10));
+    let whole = InputFile { name: "whole".into(), ..from("first", false) };
+    let both = TaskFile { inputs: vec![from("first", true), whole], ..array("both", 3) };
+    let id = network.submit("ada", &job(vec![array("first", 3), both]));
+    for _ in 0..3 {
+        let (_, start) = network.started_one();
+        assert_eq!(start.group, 0, "nothing of the second starts before all of the first is done");
+        network.deliver(worker, &start, 500);
+    }
+    network.run_all(500);
+    assert_eq!(network.state(id), JobState::Done);
+}
