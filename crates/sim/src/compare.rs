@@ -139,9 +139,10 @@ fn even_split(nodes: &[Node], tasks: &[u64]) -> u64 {
     let (count, total) = (nodes.len(), tasks.len());
     let ends = nodes.iter().enumerate().map(|(at, node)| {
         let mut now = 0;
-        for task in at * total / count..(at + 1) * total / count {
+        let (first, end) = (at * total / count, (at + 1) * total / count);
+        for (task, work) in (first..end).zip(&tasks[first..end]) {
             for tries in 0..TRIES_MAX {
-                match node.run(now, task, tasks[task], tries) {
+                match node.run(now, task, *work, tries) {
                     Run::Done(end) => {
                         now = end;
                         break;

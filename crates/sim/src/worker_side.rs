@@ -139,7 +139,7 @@ impl World<'_> {
         let (ran, next) = state.leave_device(self.now, attempt);
         self.note_end_of_run(worker, next);
         // Almost all say that they stopped; a few just stop.
-        if mix(attempt.0) % 16 == 0 {
+        if mix(attempt.0).is_multiple_of(16) {
             self.workers[worker as usize].held.remove(&attempt);
         } else {
             self.deliver(worker, vec![Finished { attempt, ran: Micros(ran), outcome: Outcome::Cancelled }]);
