@@ -3,7 +3,7 @@
 //! It journals what happens, applies it to the core and performs the effects that come out: messages to workers,
 //! answers to requesters, records of ended jobs. No decision about price, placement or trust lives here.
 //!
-//! One thread, the [keeper], owns the core and the journal; everything else talks to it through bounded channels.
+//! One thread, the keeper, owns the core and the journal; everything else talks to it through bounded channels.
 
 mod blobs;
 mod clock;
