@@ -6,15 +6,13 @@ use std::path::{Path, PathBuf};
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 use gleaner_wire::api::{GroupView, ResultView};
-use gleaner_wire::{BlobRef, Extent, JobId, Output};
+use gleaner_wire::{BlobRef, Extent, FILE_LIST_BYTES_MAX, JobId, Output};
 
 use crate::blobs::{BlobClient, part_of, reference_of};
 use crate::{Client, Error, names, picture};
 
 /// How many outputs are fetched at a time.
 const FETCHES_MAX: usize = 8;
-/// The longest list of an output's files that is read.
-const LISTING_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
 /// What a fetch brought.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -127,7 +125,7 @@ async fn fetch_blob(blobs: &BlobClient, blob: BlobRef, path: &Path) -> Result<Fe
 }
 
 async fn fetch_files(blobs: &BlobClient, listing: BlobRef, folder: &Path) -> Result<Fetched, Error> {
-    if listing.bytes > LISTING_BYTES_MAX {
+    if listing.bytes > FILE_LIST_BYTES_MAX {
         return Err(Error::answer("the hub", format!("a list of files of {} bytes is too long", listing.bytes)));
     }
     let listing = blobs.read(listing).await?;
