@@ -19,7 +19,7 @@ pub enum Output {
     },
     /// One blob.
     Blob(BlobRef),
-    /// Several files: the blob is a list of `(name, reference)`, see [`Output::files`].
+    /// Several files: the blob is a list of `(name, reference)`, in postcard, sorted by name.
     Files(BlobRef),
 }
 
