@@ -9,18 +9,25 @@ use anyhow::{Context, Result, bail};
 use gleaner_client::{Client, Token};
 use gleaner_wire::State;
 use gleaner_wire::api::WorkerView;
+use rustix::process::Signal;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 use tokio::time::{Instant, interval, timeout};
 
 use crate::failure::Advice;
 
+const HUB: &str = "hub";
 /// How long a hub or the self-tests of workers may take to be ready.
 const READY_TIME_MAX: Duration = Duration::from_secs(120);
 /// How long a process may take to end when asked.
 const STOP_TIME_MAX: Duration = Duration::from_secs(10);
 /// How often a process is looked after while others are waited for.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
+/// The wait before a process that ended by itself is started again: the first, and the longest.
+const RESTART_DELAY_FIRST: Duration = Duration::from_secs(1);
+const RESTART_DELAY_MAX: Duration = Duration::from_secs(30);
+/// A process that ran for so long is well: should it end, the waits begin anew.
+const WELL_AFTER: Duration = Duration::from_secs(60);
 /// How much of a log is shown when its process ended early.
 const LOG_LINES_SHOWN: usize = 12;
 
@@ -46,6 +53,11 @@ struct Member {
     name: String,
     child: Child,
     log: PathBuf,
+    started: Instant,
+    /// How often it was started again without being well in between.
+    restarts: u32,
+    /// When it is to be started again, if it has ended.
+    due: Option<Instant>,
 }
 
 /// A running network.
@@ -59,28 +71,46 @@ pub struct Network {
 
 impl Network {
     /// Starts the hub, waits until it listens, and starts the workers.
-    pub async fn start(plan: Plan) -> Result<Self> {
+    pub async fn start(mut plan: Plan) -> Result<Self> {
         for folder in [&plan.folder, &plan.logs] {
             std::fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
         }
-        let mut hub = plan.spawn("hub", &["hub", "--listen", &plan.listen.to_string()], Stdio::piped(), &[])?;
-        let url = hub.first_line().await?;
+        plan.remove_logs()?;
+        let (hub, url) = plan.start_hub().await?;
+        let address = url.strip_prefix("http://").and_then(|address| address.parse().ok());
+        plan.listen = address.with_context(|| format!("the hub says `{url}`, which is no address"))?;
         let token = Token::read(&plan.folder.join("hub/api.token"))?;
         let client = Client::new(&url, token, "local")?;
         let mut network = Self { client, hub, workers: Vec::new(), plan };
         for number in 1..=network.plan.workers {
-            network.start_worker(number)?;
+            let worker = network.plan.start_worker(network.client.url(), number)?;
+            network.workers.push(worker);
         }
         Ok(network)
     }
 
-    fn start_worker(&mut self, number: u32) -> Result<()> {
-        let (name, number) = (worker_name(number), number.to_string());
-        let mut args = vec!["share", "--hub", self.client.url(), "--number", &number, "--name", &name];
-        args.extend(self.plan.share.iter().map(String::as_str));
-        let member = self.plan.spawn(&name, &args, Stdio::null(), &self.plan.environment)?;
-        self.workers.push(member);
-        Ok(())
+    /// Starts what has ended by itself again, the hub where it was and each worker as the one it was. Returns a line
+    /// for each process that was found ended or did not start.
+    pub async fn mend(&mut self) -> Result<Vec<String>> {
+        let now = Instant::now();
+        let members = std::iter::once(&mut self.hub).chain(&mut self.workers);
+        let mut lines: Vec<String> =
+            members.filter_map(|member| member.notice_end(now).transpose()).collect::<Result<_>>()?;
+        if self.hub.is_due(now) {
+            match self.plan.start_hub().await {
+                Ok((hub, _)) => self.hub = hub.instead_of(&self.hub),
+                Err(error) => {
+                    let delay = self.hub.postpone(Instant::now()).as_secs();
+                    lines.push(format!("the hub did not start and is tried again in {delay} s: {error}"));
+                }
+            }
+        }
+        for (number, worker) in (1..).zip(&mut self.workers) {
+            if worker.is_due(now) {
+                *worker = self.plan.start_worker(self.client.url(), number)?.instead_of(worker);
+            }
+        }
+        Ok(lines)
     }
 
     /// Waits until every worker has passed its self-test and joined.
@@ -115,6 +145,14 @@ impl Network {
             }
         }
         Ok(())
+    }
+
+    /// Holds a worker still, so that it delivers nothing more, or lets it go on.
+    pub fn hold(&self, name: &str, held: bool) {
+        let signal = if held { Signal::STOP } else { Signal::CONT };
+        if let Some(member) = self.workers.iter().find(|member| member.name == name) {
+            member.send(signal);
+        }
     }
 
     /// Kills a worker on the spot, as a power cut would.
@@ -163,9 +201,43 @@ impl Network {
 }
 
 impl Plan {
+    fn log_of(&self, name: &str) -> PathBuf {
+        self.logs.join(format!("{name}.log"))
+    }
+
+    /// Logs of an earlier network would only confuse.
+    fn remove_logs(&self) -> Result<()> {
+        for name in (1..=self.workers).map(worker_name).chain([HUB.to_owned()]) {
+            let log = self.log_of(&name);
+            match std::fs::remove_file(&log) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(error).with_context(|| format!("cannot remove {}", log.display()));
+                }
+                Ok(()) | Err(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Starts the hub and waits until it says its address.
+    async fn start_hub(&self) -> Result<(Member, String)> {
+        let mut hub = self.spawn(HUB, &["hub", "--listen", &self.listen.to_string()], Stdio::piped(), &[])?;
+        let url = hub.first_line().await?;
+        Ok((hub, url))
+    }
+
+    fn start_worker(&self, hub: &str, number: u32) -> Result<Member> {
+        let (name, number) = (worker_name(number), number.to_string());
+        let mut args = vec!["share", "--hub", hub, "--number", &number, "--name", &name];
+        args.extend(self.share.iter().map(String::as_str));
+        self.spawn(&name, &args, Stdio::null(), &self.environment)
+    }
+
     fn spawn(&self, name: &str, args: &[&str], output: Stdio, environment: &[(&str, &str)]) -> Result<Member> {
-        let log = self.logs.join(format!("{name}.log"));
-        let file = File::create(&log).with_context(|| format!("cannot write {}", log.display()))?;
+        let log = self.log_of(name);
+        // A process that is started again adds to what the one before it said.
+        let file = File::options().create(true).append(true).open(&log);
+        let file = file.with_context(|| format!("cannot write {}", log.display()))?;
         let program = std::env::current_exe().context("cannot find this program's own file")?;
         let child = Command::new(&program)
             .arg("--dir")
@@ -182,7 +254,7 @@ impl Plan {
             .kill_on_drop(true)
             .spawn()
             .with_context(|| format!("cannot start {} {name}", program.display()))?;
-        Ok(Member { name: name.to_owned(), child, log })
+        Ok(Member { name: name.to_owned(), child, log, started: Instant::now(), restarts: 0, due: None })
     }
 }
 
@@ -206,11 +278,49 @@ impl Member {
         Advice::new(problem, format!("its whole log is {}", self.log.display()))
     }
 
+    /// Says if the process is found ended, once, and plans its next start.
+    fn notice_end(&mut self, now: Instant) -> Result<Option<String>> {
+        if self.due.is_some() {
+            return Ok(None);
+        }
+        let Some(status) = self.child.try_wait().context("cannot ask for the state of a process")? else {
+            return Ok(None);
+        };
+        if now.duration_since(self.started) >= WELL_AFTER {
+            self.restarts = 0;
+        }
+        let delay = self.postpone(now).as_secs();
+        let log = self.log.display();
+        Ok(Some(format!(
+            "{} ended by itself ({status}) and is started again in {delay} s; its log is {log}",
+            self.name
+        )))
+    }
+
+    fn postpone(&mut self, now: Instant) -> Duration {
+        let delay = restart_delay(self.restarts);
+        self.restarts = self.restarts.saturating_add(1);
+        self.due = Some(now + delay);
+        delay
+    }
+
+    fn is_due(&self, now: Instant) -> bool {
+        self.due.is_some_and(|due| due <= now)
+    }
+
+    fn instead_of(self, ended: &Self) -> Self {
+        Self { restarts: ended.restarts, ..self }
+    }
+
     fn ask_to_stop(&self) {
+        self.send(Signal::TERM);
+    }
+
+    fn send(&self, signal: Signal) {
         let id = self.child.id().and_then(|id| rustix::process::Pid::from_raw(id.cast_signed()));
         if let Some(id) = id {
-            // It may have ended in between, which is what is wanted.
-            let _ended = rustix::process::kill_process(id, rustix::process::Signal::TERM);
+            // It may have ended in between; whoever sends a signal looks at what became of the process.
+            let _ended = rustix::process::kill_process(id, signal);
         }
     }
 
@@ -229,6 +339,11 @@ pub fn worker_name(number: u32) -> String {
     format!("worker-{number}")
 }
 
+/// The wait before a start, by how many there were in a row.
+fn restart_delay(restarts: u32) -> Duration {
+    RESTART_DELAY_FIRST.saturating_mul(1_u32.checked_shl(restarts).unwrap_or(u32::MAX)).min(RESTART_DELAY_MAX)
+}
+
 fn last_lines(log: &Path) -> String {
     let text = std::fs::read(log).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
     let lines: Vec<&str> = text.lines().collect();
@@ -239,7 +354,7 @@ fn last_lines(log: &Path) -> String {
 /// Makes the kernel end this process when its parent ends, however that happens.
 pub fn die_with(parent: i32) -> Result<()> {
     #[cfg(target_os = "linux")]
-    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
         .context("cannot tie this process to its parent")?;
     let now = rustix::process::getppid().map(|id| id.as_raw_nonzero().get());
     // The parent may have ended before the kernel was told.
@@ -247,4 +362,15 @@ pub fn die_with(parent: i32) -> Result<()> {
         bail!("the process {parent} that started this one has ended");
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_before_a_start_double_up_to_a_limit() {
+        let waits = [0, 1, 2, 4, 5, 40, u32::MAX].map(|restarts| restart_delay(restarts).as_secs());
+        assert_eq!(waits, [1, 2, 4, 16, 30, 30, 30]);
+    }
 }

@@ -74,15 +74,23 @@ fn greet(settings: &Settings, workers: u64) {
     say("Ctrl-C ends everything.");
 }
 
-/// Says what happens, until a process ends by itself.
+/// Says what happens, and starts again what ends by itself.
 async fn tell(network: &mut Network) -> Result<()> {
     let mut events = network.client.events();
     let mut look = interval(LOOK_EVERY);
     let mut running = BTreeSet::new();
     loop {
         tokio::select! {
-            heard = events.next() => tell_event(&heard?, &mut running),
-            _ = look.tick() => network.check()?,
+            heard = events.next() => match heard {
+                Ok(heard) => tell_event(&heard, &mut running),
+                // The hub may be on its way back; until then there is nothing to tell.
+                Err(error) => {
+                    tracing::info!("no live events: {error}");
+                    look.tick().await;
+                    network.mend().await?.iter().for_each(say);
+                }
+            },
+            _ = look.tick() => network.mend().await?.iter().for_each(say),
         }
     }
 }

@@ -1,24 +1,32 @@
-//! `gleaner up` leaves no process behind, whether it is asked to end or killed.
+//! `gleaner up` keeps its processes running, and leaves none behind, whether it is asked to end or killed.
 
 mod network;
+mod programs;
 
 use std::io::{BufRead, BufReader};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::{Child, Stdio};
 
-use network::{PATIENCE, gleaner};
+use gleaner_client::{Client, Token};
+use gleaner_wire::api::JobState;
+use gleaner_wire::{JobId, State};
+use network::{Ended, PATIENCE, gleaner, wait};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 use tokio::io::unix::AsyncFd;
 
+/// What `gleaner up` says, in its folder.
+const LOG: &str = "up.log";
+
 /// Starts a network and returns when all of it is there.
 fn up(folder: &Path) -> Child {
+    let log = std::fs::File::create(folder.join(LOG)).expect("a log");
     let mut up = gleaner()
         .arg("--dir")
         .arg(folder)
         .args(["up", "--workers", "2", "--listen", "127.0.0.1:0"])
         .stdout(Stdio::piped())
-        .stderr(Stdio::null())
+        .stderr(log)
         .spawn()
         .expect("it starts");
     let mut line = String::new();
@@ -82,4 +90,76 @@ fn a_killed_network_leaves_no_orphan() {
     up.kill().expect("it can be killed");
     up.wait().expect("it ends");
     wait_for_ends(handles);
+}
+
+/// The process of this network that was started with this word: `hub`, or a worker's name.
+fn process_named(up: &Child, word: &str) -> Option<Pid> {
+    children_of(up.id()).into_iter().find(|process| {
+        let line = std::fs::read(format!("/proc/{}/cmdline", process.as_raw_nonzero())).unwrap_or_default();
+        line.split(|byte| *byte == 0).any(|argument| argument == word.as_bytes())
+    })
+}
+
+fn client_of(folder: &Path) -> Client {
+    let url = std::fs::read_to_string(folder.join("hub/address")).expect("the hub wrote its address");
+    let token = Token::read(&folder.join("hub/api.token")).expect("the hub made its token");
+    Client::new(url.trim(), token, "local").expect("an address")
+}
+
+fn end(mut up: Child) {
+    kill_process(process_of(&up), Signal::INT).expect("it can be signalled");
+    assert!(up.wait().expect("it ends").success());
+}
+
+#[test]
+fn a_killed_worker_of_a_network_is_replaced() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let up = up(folder.path());
+    let victim = process_named(&up, "worker-1").expect("it runs");
+    let handles = handles(&[victim]);
+    kill_process(victim, Signal::KILL).expect("it can be killed");
+    wait_for_ends(handles);
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let workers = runtime.block_on(wait(&client_of(folder.path()), &async |client: &Client| {
+        let replaced = process_named(&up, "worker-1").is_some_and(|process| process != victim);
+        let workers = client.workers().await.expect("the hub answers");
+        (replaced && workers.iter().all(|worker| worker.state != State::Offline)).then_some(workers)
+    }));
+    assert_eq!(workers.len(), 2, "it came back as the worker that it was");
+    let said = std::fs::read_to_string(folder.path().join(LOG)).expect("a log");
+    assert_eq!(said.matches("worker-1 ended by itself (signal: 9 (SIGKILL))").count(), 1, "{said}");
+    end(up);
+}
+
+#[test]
+fn jobs_go_on_when_the_hub_of_a_network_is_killed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let up = up(folder.path());
+    let job = "name = \"array\"\n[[task]]\nname = \"part\"\nruntime = \"wasm\"\nprogram = \"program.wasm\"\n\
+               args = [\"{index}\"]\neach = \"1..20\"\n";
+    std::fs::write(folder.path().join("program.wasm"), programs::patterned(300, 100)).expect("written");
+    std::fs::write(folder.path().join("job.toml"), job).expect("written");
+    let run = |args: &[&str]| {
+        let mut command = gleaner();
+        let command = command.current_dir(folder.path()).args(["--dir", "."]).args(args);
+        Ended::from(command.output().expect("it runs")).succeeded()
+    };
+    let job = JobId(run(&["run", "--detach", "job.toml"]).stdout.trim().parse().expect("a number"));
+    let (runtime, client) = (tokio::runtime::Runtime::new().expect("a runtime"), client_of(folder.path()));
+    let look = async |client: &Client| client.job(job).await.expect("the hub answers");
+    runtime.block_on(wait(&client, &async |client: &Client| (look(client).await.summary.done > 0).then_some(())));
+    let hub = process_named(&up, "hub").expect("it runs");
+    kill_process(hub, Signal::KILL).expect("it can be killed");
+    let state = runtime.block_on(wait(&client, &async |client: &Client| {
+        let state = look(client).await.summary.state;
+        state.has_ended().then_some(state)
+    }));
+    assert_eq!(state, JobState::Done);
+    assert_ne!(process_named(&up, "hub"), Some(hub));
+    run(&["job", "fetch", &job.to_string(), "--out", "out"]);
+    for index in 0..20 {
+        let bytes = std::fs::read(folder.path().join(format!("out/part/{index}"))).expect("a result");
+        assert_eq!(bytes, programs::pattern(index + 1, 100));
+    }
+    end(up);
 }

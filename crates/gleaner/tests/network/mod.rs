@@ -155,7 +155,7 @@ impl Network {
 
     /// Waits until so many workers are there.
     pub fn wait_for_workers(&self, count: usize) -> Vec<WorkerView> {
-        self.wait(async |client| {
+        self.wait(&async |client: &Client| {
             let mut workers = client.workers().await.expect("the hub answers");
             workers.retain(|worker| worker.state != State::Offline);
             (workers.len() >= count).then_some(workers)
@@ -164,29 +164,15 @@ impl Network {
 
     /// Waits until the job satisfies a condition.
     pub fn wait_for_job(&self, job: JobId, condition: impl Fn(&JobView) -> bool) -> JobView {
-        self.wait(async |client| {
+        self.wait(&async |client: &Client| {
             let view = client.job(job).await.expect("the hub answers");
             condition(&view).then_some(view)
         })
     }
 
     /// Waits for something that `look` finds; it looks again whenever the hub says that something happened.
-    fn wait<T>(&self, look: impl AsyncFn(&Client) -> Option<T>) -> T {
-        let client = self.client();
-        let waiting = async {
-            let mut events = client.events();
-            loop {
-                match events.next().await.expect("the hub is there") {
-                    Heard::Connected | Heard::Live(Live::Job(_) | Live::Worker { .. }) => {}
-                    Heard::Live(Live::Failure { .. } | Live::Missed { .. }) => {}
-                }
-                if let Some(found) = look(&client).await {
-                    return found;
-                }
-            }
-        };
-        let found = self.runtime.block_on(async { tokio::time::timeout(PATIENCE, waiting).await });
-        found.expect("it happens before patience ends")
+    fn wait<T>(&self, look: &impl AsyncFn(&Client) -> Option<T>) -> T {
+        self.runtime.block_on(wait(&self.client(), look))
     }
 
     /// Runs something that asks the hub.
@@ -222,4 +208,21 @@ impl Network {
         let ended = self.run(&["run", "--detach", name]).succeeded();
         JobId(ended.stdout.trim().parse().expect("a job's number"))
     }
+}
+
+/// Waits for something that `look` finds; it looks again whenever the hub says that something happened.
+pub async fn wait<T>(client: &Client, look: &impl AsyncFn(&Client) -> Option<T>) -> T {
+    let waiting = async {
+        let mut events = client.events();
+        loop {
+            match events.next().await.expect("the hub is there") {
+                Heard::Connected | Heard::Live(Live::Job(_) | Live::Worker { .. }) => {}
+                Heard::Live(Live::Failure { .. } | Live::Missed { .. }) => {}
+            }
+            if let Some(found) = look(client).await {
+                return found;
+            }
+        }
+    };
+    tokio::time::timeout(PATIENCE, waiting).await.expect("it happens before patience ends")
 }
