@@ -17,6 +17,7 @@ mod run;
 mod settings;
 mod share;
 mod sim;
+mod standstill;
 mod table;
 mod up;
 mod watch;

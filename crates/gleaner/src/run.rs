@@ -4,13 +4,16 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use gleaner_client::{Client, Draft, Fetched};
+use gleaner_wire::JobId;
 use gleaner_wire::api::{JobState, JobView, Submitted};
+use tokio::time::Instant;
 
 use crate::failure::Advice;
 use crate::interrupt::Interrupt;
 use crate::output::{data, json, say};
 use crate::progress::{Progress, spinner};
 use crate::settings::Settings;
+use crate::standstill::Standstill;
 use crate::watch::Watch;
 use crate::{job, words};
 
@@ -65,7 +68,7 @@ async fn follow(client: &Client, submitted: &Submitted, name: &str) -> Result<Jo
     let mut interrupt = Interrupt::listen()?;
     let mut progress = Progress::new(name, submitted.tasks);
     let watched = tokio::select! {
-        view = Watch::new(client, submitted.job).to_end(|view| progress.show(view)) => Some(view),
+        view = watch(client, submitted.job, &mut progress) => Some(view),
         () = interrupt.came() => None,
     };
     progress.clear();
@@ -74,6 +77,24 @@ async fn follow(client: &Client, submitted: &Submitted, name: &str) -> Result<Jo
         let help = format!("`gleaner job cancel {job}` stops it, `gleaner job fetch {job}` fetches its results later");
         Err(Advice::new(format!("stopped watching; job {job} goes on without you"), help).into())
     })
+}
+
+/// Shows the job's progress until it ends, and why it stands still if it does.
+async fn watch(client: &Client, job: JobId, progress: &mut Progress) -> Result<JobView> {
+    let mut watch = Watch::new(client, job);
+    let mut standstill = Standstill::default();
+    loop {
+        let view = watch.next().await?;
+        progress.show(&view);
+        if view.summary.state.has_ended() {
+            return Ok(view);
+        }
+        if standstill.lasts(view.summary.running, Instant::now())
+            && let Some(lines) = standstill.news(&client.explain(job).await?)
+        {
+            lines.iter().for_each(|line| progress.say(line));
+        }
+    }
 }
 
 /// Fetches what the job delivered, and shows how far it is.

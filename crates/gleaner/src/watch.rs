@@ -40,7 +40,7 @@ impl Watch {
     }
 
     /// Shows each new view of the job to `see` until the job has ended; returns the last one.
-    pub async fn to_end(mut self, mut see: impl FnMut(&JobView)) -> Result<JobView> {
+    pub async fn follow(mut self, mut see: impl FnMut(&JobView)) -> Result<JobView> {
         loop {
             let view = self.next().await?;
             see(&view);

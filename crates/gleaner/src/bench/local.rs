@@ -54,5 +54,5 @@ impl Local {
 /// Submits a job and follows it to its end.
 pub async fn run_to_end(client: &Client, draft: &Draft) -> Result<JobView> {
     let submitted = client.submit(draft).await?;
-    Watch::new(client, submitted.job).to_end(|_| {}).await
+    Watch::new(client, submitted.job).follow(|_| {}).await
 }

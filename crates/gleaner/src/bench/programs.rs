@@ -11,7 +11,7 @@ const HOLD: &[u8] = include_bytes!("hold.wasm");
 
 /// Writes an array of tasks that do nothing.
 pub fn noop(folder: &Path, count: u32) -> Result<PathBuf> {
-    let task = format!("[[task]]\nname = \"noop\"\nruntime = \"wasm\"\nprogram = \"noop.wasm\"\n");
+    let task = "[[task]]\nname = \"noop\"\nruntime = \"wasm\"\nprogram = \"noop.wasm\"\n";
     let task = format!("{task}args = [\"{{index}}\"]\neach = \"1..{count}\"\nmemo = false\n");
     write(folder, "noop", NOOP, &task)
 }

@@ -3,14 +3,16 @@
 mod report;
 mod scene;
 
+use std::cmp::Reverse;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use gleaner_client::{Client, Draft};
-use gleaner_wire::Runtime;
 use gleaner_wire::api::{JobState, JobView, Submitted, WorkerView};
+use gleaner_wire::{JobId, Runtime};
 
 use crate::failure::Advice;
 use crate::interrupt::Interrupt;
@@ -25,6 +27,8 @@ const WORKERS: u32 = 4;
 /// A processor scores about a thousand; what is many times faster gets more to do.
 const SCORE_PER_PASS: u32 = 8_000;
 const PASSES_FACTOR_MAX: u32 = 64;
+/// By then, what a worker sent before it was held still is known to the hub.
+const DELIVERY_TIME: Duration = Duration::from_millis(100);
 const PICTURE: &str = "picture.png";
 
 /// Options of `gleaner demo`.
@@ -140,7 +144,7 @@ async fn submit(client: &Client, draft: &Draft) -> Result<Submitted> {
     Ok(submitted)
 }
 
-/// Renders on all workers and kills the busiest of them half-way.
+/// Renders on all workers and kills one of them half-way, while it has a tile in its hands.
 async fn render_and_kill(network: &mut Network, draft: &Draft) -> Result<(JobView, Option<String>)> {
     let submitted = submit(&network.client, draft).await?;
     let mut progress = Progress::new("picture", submitted.tasks);
@@ -152,8 +156,10 @@ async fn render_and_kill(network: &mut Network, draft: &Draft) -> Result<(JobVie
         if view.summary.state.has_ended() {
             break view;
         }
-        if killed.is_none() && view.summary.done * 2 >= view.summary.tasks {
-            let victim = busiest(network).await?;
+        if killed.is_none()
+            && view.summary.done * 2 >= view.summary.tasks
+            && let Some(victim) = hold_a_busy_one(network, submitted.job).await?
+        {
             network.kill(&victim).await?;
             progress.say(&format!("Half-way: {victim} is killed (SIGKILL). Watch the others take over."));
             killed = Some(victim);
@@ -165,11 +171,22 @@ async fn render_and_kill(network: &mut Network, draft: &Draft) -> Result<(JobVie
     Ok((view, killed))
 }
 
-async fn busiest(network: &Network) -> Result<String> {
-    let workers = network.client.workers().await?;
-    let mine = workers.iter().filter(|worker| network.names().any(|name| name == worker.offer.name));
-    let busiest = mine.max_by_key(|worker| worker.running).context("no worker is left")?;
-    Ok(busiest.offer.name.clone())
+/// Holds a worker still that has a tile in its hands, and returns its name; none if all are done before that.
+async fn hold_a_busy_one(network: &Network, job: JobId) -> Result<Option<String>> {
+    let mut running = network.client.explain(job).await?.running;
+    running.retain(|attempt| network.names().any(|name| name == attempt.worker));
+    // What was placed last has the longest way to go.
+    running.sort_by_key(|attempt| Reverse(attempt.since));
+    for candidate in running {
+        network.hold(&candidate.worker, true);
+        tokio::time::sleep(DELIVERY_TIME).await;
+        let running = network.client.explain(job).await?.running;
+        if running.iter().any(|attempt| attempt.worker == candidate.worker) {
+            return Ok(Some(candidate.worker));
+        }
+        network.hold(&candidate.worker, false);
+    }
+    Ok(None)
 }
 
 /// Renders the same picture on one worker alone, without reusing a known tile.
@@ -179,7 +196,7 @@ async fn render_alone(network: &mut Network, mut draft: Draft, scratch: &Path) -
     draft.file.tasks.iter_mut().for_each(|task| task.memo = false);
     let submitted = submit(&network.client, &draft).await?;
     let mut progress = Progress::new("one worker", submitted.tasks);
-    let view = Watch::new(&network.client, submitted.job).to_end(|view| progress.show(view)).await;
+    let view = Watch::new(&network.client, submitted.job).follow(|view| progress.show(view)).await;
     progress.clear();
     let view = view?;
     ensure_done(&view)?;

@@ -31,11 +31,9 @@ pub async fn perform(client: &Client, args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn render(view: &ExplainView) -> String {
-    let mut lines = vec![format!("job {} · {}", view.job, words::state(&view.state))];
-    if let JobState::Failed { reason, .. } = &view.state {
-        lines.push(format!("  {}", words::plain(reason)));
-    }
+/// What waits, and a line for each reason.
+pub fn waiting(view: &ExplainView) -> Vec<String> {
+    let mut lines = Vec::new();
     for waiting in &view.waiting {
         lines.push(format!("{} of `{}` waiting:", words::count(waiting.queued, "task"), words::plain(&waiting.task)));
         for reason in &waiting.reasons {
@@ -43,6 +41,15 @@ fn render(view: &ExplainView) -> String {
             lines.push(format!("  - {}{}", devices.unwrap_or_default(), words::plain(&reason.text)));
         }
     }
+    lines
+}
+
+fn render(view: &ExplainView) -> String {
+    let mut lines = vec![format!("job {} · {}", view.job, words::state(&view.state))];
+    if let JobState::Failed { reason, .. } = &view.state {
+        lines.push(format!("  {}", words::plain(reason)));
+    }
+    lines.extend(waiting(view));
     for running in &view.running {
         let second = if running.second { ", a second attempt beside a slow one" } else { "" };
         let expected =

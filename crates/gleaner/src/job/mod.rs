@@ -1,7 +1,7 @@
 //! `gleaner job …`: a file for each verb.
 
 mod cancel;
-mod explain;
+pub mod explain;
 mod fetch;
 mod list;
 mod logs;
