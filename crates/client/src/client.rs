@@ -99,6 +99,11 @@ impl Client {
         self.post(&format!("/workers/{worker}/resume")).await
     }
 
+    /// Gives a worker that lost its standing another chance.
+    pub async fn readmit(&self, worker: WorkerId) -> Result<(), Error> {
+        self.post(&format!("/workers/{worker}/readmit")).await
+    }
+
     /// The hub's books.
     pub async fn ledger(&self) -> Result<LedgerView, Error> {
         self.get("/ledger").await

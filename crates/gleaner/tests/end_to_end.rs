@@ -89,6 +89,24 @@ fn an_impossible_need_is_explained() {
 }
 
 #[test]
+fn a_run_that_stands_still_says_why_once() {
+    let mut network = Network::start(1);
+    network.write("program.wasm", programs::echo());
+    network.write("job.toml", format!("{ARRAY}needs = {{ region = \"atlantis\" }}\n"));
+    let mut runner = network.command(&["run", "job.toml"]);
+    let mut runner = runner.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it runs");
+    let mut lines = BufReader::new(runner.stderr.take().expect("piped")).lines().map(|line| line.expect("text"));
+    let reason = "  - 1 device: it is not in region atlantis";
+    assert!(lines.by_ref().any(|line| line == reason), "the reason is said while the job waits");
+    network.workers.remove(0).kill();
+    let changed = "  - 1 device: its worker is not connected";
+    assert!(lines.by_ref().find(|line| line == reason || line == changed).is_some_and(|line| line == changed));
+    network.run(&["job", "cancel", "1"]).succeeded();
+    assert!(!lines.any(|line| line == changed), "each reason is said once");
+    assert!(!runner.wait().expect("it ends").success());
+}
+
+#[test]
 fn mistakes_in_job_files_are_reported_with_their_line() {
     let network = Network::start(0);
     network.write("program.wasm", programs::echo());
@@ -119,6 +137,7 @@ fn a_program_fault_ends_the_job_with_its_words() {
     assert_eq!(ended.code, 1, "{ended:?}");
     assert!(ended.stderr.contains("program fault"), "{}", ended.stderr);
     assert!(ended.stderr.contains("out of luck"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("EARNED includes failed attempts"), "{}", ended.stderr);
 }
 
 #[test]
@@ -172,6 +191,15 @@ fn a_paused_worker_gets_no_work_until_it_is_resumed() {
     assert!(ended.stdout.contains("1 device: its owner uses the machine"), "{}", ended.stdout);
     network.run(&["worker", "resume", &worker]).succeeded();
     network.wait_for_job(job, |view| view.summary.state == JobState::Done);
+}
+
+#[test]
+fn a_worker_is_readmitted_by_its_number() {
+    let network = Network::start(1);
+    let ended = network.run(&["worker", "readmit", "0"]).succeeded();
+    assert_eq!(ended.stderr, "worker 0 (worker-1) is available\n");
+    let ended = network.run(&["worker", "readmit", "99"]);
+    assert!(ended.code == 1 && ended.stderr.contains("there is no worker 99"), "{ended:?}");
 }
 
 #[test]

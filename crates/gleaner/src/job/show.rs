@@ -3,6 +3,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use gleaner_client::Client;
+use gleaner_core::blame::{Payer, consequence};
 use gleaner_wire::api::{JobState, JobView};
 use gleaner_wire::{Extent, JobId, Micros};
 
@@ -119,7 +120,11 @@ fn workers(view: &JobView) -> String {
             words::money(tally.earned),
         ]);
     }
-    table.render()
+    let mut text = table.render();
+    if view.failures.iter().any(|failure| consequence(failure.cause).payer == Payer::Requester) {
+        text += "\nDEVICE TIME is that of done tasks; EARNED includes failed attempts that the requester pays for.";
+    }
+    text
 }
 
 /// What failed and who paid, the most recent last.

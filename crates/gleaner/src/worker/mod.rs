@@ -22,6 +22,8 @@ pub enum Verb {
     Pause(pause::Args),
     /// Give a paused worker work again
     Resume(pause::Args),
+    /// Give a worker that failed too often another chance
+    Readmit(pause::Args),
 }
 
 /// Does it.
@@ -32,6 +34,7 @@ pub async fn perform(settings: &Settings, verb: Verb) -> Result<ExitCode> {
         Verb::Show(args) => show::perform(&client, &args).await,
         Verb::Pause(args) => pause::perform(&client, &args, pause::Order::Pause).await,
         Verb::Resume(args) => pause::perform(&client, &args, pause::Order::Resume).await,
+        Verb::Readmit(args) => pause::perform(&client, &args, pause::Order::Readmit).await,
     }
 }
 

@@ -1,4 +1,4 @@
-//! `gleaner worker pause` and `gleaner worker resume`.
+//! `gleaner worker pause`, `gleaner worker resume` and `gleaner worker readmit`: orders about one worker.
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -8,7 +8,7 @@ use gleaner_wire::WorkerId;
 use crate::output::say;
 use crate::words;
 
-/// Options of `gleaner worker pause` and `gleaner worker resume`.
+/// Options of each order.
 #[derive(clap::Args)]
 pub struct Args {
     /// The worker
@@ -16,20 +16,23 @@ pub struct Args {
     worker: WorkerId,
 }
 
-/// Which of the two.
+/// Which order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// No new work.
     Pause,
     /// Work again.
     Resume,
+    /// Another chance.
+    Readmit,
 }
 
-/// Pauses the worker or gives it back.
+/// Gives the order and says what the worker is then.
 pub async fn perform(client: &Client, args: &Args, order: Order) -> Result<ExitCode> {
     match order {
         Order::Pause => client.pause(args.worker).await?,
         Order::Resume => client.resume(args.worker).await?,
+        Order::Readmit => client.readmit(args.worker).await?,
     }
     let worker = client.worker(args.worker).await?;
     say(format!("worker {} ({}) is {}", worker.id, words::plain(&worker.offer.name), worker.state));
