@@ -3,6 +3,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use console::style;
+use gleaner_wire::Runtime;
 use gleaner_worker::{Finding, State};
 use serde_json::json;
 
@@ -34,7 +35,13 @@ pub async fn perform(settings: &Settings, args: &Args) -> Result<ExitCode> {
     } else {
         findings.iter().try_for_each(|finding| data(&render(finding)))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(if findings.iter().any(is_shareable) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Whether the finding is a device that passed its test: all others are about what surrounds devices.
+fn is_shareable(finding: &Finding) -> bool {
+    let runtimes = [Runtime::Wasm, Runtime::Wgsl].map(|runtime| runtime.to_string());
+    finding.is_good() && runtimes.iter().any(|runtime| finding.capability.starts_with(runtime.as_str()))
 }
 
 fn as_json(finding: &Finding) -> serde_json::Value {
