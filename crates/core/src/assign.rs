@@ -85,6 +85,7 @@ impl Core {
             hold,
             price: seat.price,
             twin,
+            replaced: 0,
         };
         let wake = attempt.suspect_at.min(attempt.lease).min(attempt.deadline);
         let slot = self.attempts.insert(attempt);

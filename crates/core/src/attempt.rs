@@ -46,6 +46,8 @@ pub(crate) struct Attempt {
     pub price: Amount,
     /// The other attempt at the same task.
     pub twin: Option<u32>,
+    /// How many attempts at the task were called off for faster ones before this one.
+    pub replaced: u8,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]

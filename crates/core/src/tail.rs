@@ -16,6 +16,8 @@ const RUNS_MIN: u32 = 3;
 const RESCUES_MAX: usize = 256;
 /// How long past twice its prediction an attempt is waited for while there is other work.
 const PATIENCE_MIN: Millis = Millis(500);
+/// Attempts at one task that are called off for faster ones: where predictions are wrong, one must be left to finish.
+const REPLACED_MAX: u8 = 3;
 /// What a second attempt must save at least.
 const SAVING_MIN: Millis = Millis(50);
 
@@ -183,15 +185,18 @@ impl Core {
         if let Some(other) = twin.filter(|other| self.likely_end(*other) < self.likely_end(slot)) {
             (first, second) = (other, Some(slot));
         }
-        if finish >= self.likely_end(first) {
+        let task = TaskId { job: id, group: at, index };
+        let before = |slot: u32| self.attempts.at(slot).replaced;
+        let replaced = second.map_or(before(first), |second| before(first).max(before(second)) + 1);
+        if finish >= self.likely_end(first) || replaced > REPLACED_MAX || !self.can_pay(seat, task) {
             return false;
         }
         if let Some(second) = second {
             self.call_off(second, effects);
         }
-        let task = TaskId { job: id, group: at, index };
         let placement = Placement { seat, task, why: Why::Second, twin: Some(first) };
         let Ok(new) = self.assign(&placement, effects) else { return false };
+        self.attempts.at_mut(new).replaced = replaced;
         self.list_sooner(id, at, first, new);
         true
     }
