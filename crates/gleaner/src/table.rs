@@ -62,6 +62,6 @@ mod tests {
         table.row(["ada".to_owned(), "12".to_owned()]);
         table.row(["grace\x1b[31m".to_owned(), "123456".to_owned()]);
         let text = console::strip_ansi_codes(&table.render()).into_owned();
-        assert_eq!(text, "NAME         DONE\nada            12\ngrace?[31m  123456");
+        assert_eq!(text, "NAME          DONE\nada             12\ngrace?[31m  123456");
     }
 }

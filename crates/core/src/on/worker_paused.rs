@@ -1,6 +1,6 @@
 //! The owner wants the machine, or gives it back; an operator forgives a worker.
 use alloc::vec::Vec;
-use gleaner_wire::{Millis, WorkerId};
+use gleaner_wire::{Millis, State, WorkerId};
 
 use crate::effect::Effect;
 use crate::pool::{Standing, Trigger};
@@ -18,7 +18,8 @@ impl Core {
 
     pub(crate) fn on_worker_resumed(&mut self, id: WorkerId, effects: &mut Vec<Effect>) {
         let Some(worker) = self.workers.get_mut(id.0 as usize) else { return };
-        if core::mem::replace(&mut worker.paused, false) {
+        worker.paused = false;
+        if worker.state == State::Paused {
             let standing = worker.standing;
             self.trigger(id, Trigger::Resumed(standing), effects);
             self.reset_alarm(id);
@@ -29,6 +30,10 @@ impl Core {
         let Some(worker) = self.workers.get_mut(id.0 as usize) else { return };
         worker.standing = Standing::Good;
         (worker.trouble, worker.probations, worker.test_at) = (0, 0, Millis(0));
+        let paused = worker.paused;
         self.trigger(id, Trigger::Readmitted, effects);
+        if paused {
+            self.trigger(id, Trigger::Paused, effects);
+        }
     }
 }

@@ -192,6 +192,20 @@ fn a_paused_worker_stays_paused_when_it_reconnects() {
 }
 
 #[test]
+fn a_worker_that_joins_paused_works_when_its_owner_gives_it_back() {
+    let mut network = Network::new();
+    let worker = network.join(offer("a", 1000, 10));
+    network.leave(worker);
+    let key = network.core.worker_view(worker).expect("it is there").key;
+    let (session, offer) = (gleaner_core::Session(99), offer("a", 1000, 10));
+    network.apply(Event::WorkerJoined { key, session, offer, paused: true, held: vec![] });
+    network.submit("ada", &job(vec![task("a")]));
+    assert!(network.started().is_empty());
+    network.apply(Event::WorkerResumed { worker });
+    assert_eq!(network.started().len(), 1);
+}
+
+#[test]
 fn an_offer_with_the_same_runtime_twice_does_no_harm() {
     let mut network = Network::new();
     let mut twice = offer("a", 1000, 10);

@@ -2,7 +2,7 @@
 use std::hint::black_box;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use gleaner_core::ledger::Account;
 use gleaner_core::plan::plan;
 use gleaner_core::{Core, Effect, Event, Params, Session, Ticket};
@@ -15,8 +15,10 @@ use super::figure::Figure;
 use super::process::thread_time;
 
 const NOW: Millis = Millis(1_000_000);
-/// Decisions that are timed at each load.
+/// Decisions that are timed at each load, where enough workers are idle.
 const DECISIONS: u32 = 40_000;
+/// One decision for so many timed ones is made before them, untimed, with the same needs.
+const WARM_UP_SHARE: u32 = 10;
 /// Scans that are timed for the floor.
 const SCANS: u32 = 50;
 const REGIONS: [&str; 6] = ["eu", "us", "asia", "africa", "oceania", "latin"];
@@ -64,7 +66,7 @@ fn crowd(workers: u32) -> Core {
     let mut core = Core::new(Params::default());
     let mut effects = Vec::new();
     let account = Account::Requester("bench".into());
-    core.apply(NOW, Event::Deposited { account, amount: Amount::gln(1_000_000) }, &mut effects);
+    core.apply(NOW, Event::Deposited { account, amount: Amount::gln(10_000_000) }, &mut effects);
     for number in 0..workers {
         let mut key = [0; 32];
         key[..4].copy_from_slice(&number.to_le_bytes());
@@ -76,16 +78,50 @@ fn crowd(workers: u32) -> Core {
     core
 }
 
-/// Submits an array and counts the attempts that were placed for it.
-fn submit(core: &mut Core, submission: u128, file: &JobFile) -> Result<(u64, Duration)> {
-    let graph = plan(file).context("the benchmark's own job makes sense")?;
-    let requester = "bench".to_owned();
-    let mut effects = Vec::with_capacity(file.tasks.len() * 2);
-    let start = thread_time();
-    core.apply(NOW, Event::JobSubmitted { ticket: Ticket(0), submission, requester, graph }, &mut effects);
-    let took = thread_time().saturating_sub(start);
-    let placed = effects.iter().filter(|effect| matches!(effect, Effect::StartAttempt { .. })).count();
-    Ok((placed as u64, took))
+/// The core with its workers, and which of them are idle.
+struct Fleet {
+    core: Core,
+    idle: Vec<bool>,
+    submissions: u128,
+}
+
+impl Fleet {
+    /// Submits an array and counts the attempts that were placed for it.
+    fn submit(&mut self, name: &str, count: u32, needs: &NeedsFile) -> Result<(u64, Duration)> {
+        let graph = plan(&job(name, count, needs.clone())).context("the benchmark's own job makes sense")?;
+        let requester = "bench".to_owned();
+        let mut effects = Vec::with_capacity(count as usize * 2);
+        self.submissions += 1;
+        let event = Event::JobSubmitted { ticket: Ticket(0), submission: self.submissions, requester, graph };
+        let start = thread_time();
+        self.core.apply(NOW, event, &mut effects);
+        let took = thread_time().saturating_sub(start);
+        let mut placed = 0;
+        for effect in &effects {
+            if let Effect::StartAttempt { worker, .. } = effect {
+                placed += 1;
+                self.idle[worker.0 as usize] = false;
+            }
+        }
+        Ok((placed, took))
+    }
+
+    fn busy(&self) -> u32 {
+        self.idle.iter().filter(|idle| !**idle).count() as u32
+    }
+
+    /// How many idle workers could take a task with these needs.
+    fn idle_for(&self, needs: &NeedsFile) -> u32 {
+        let idle = (0..).zip(&self.idle).filter(|(_, idle)| **idle).map(|(number, _)| offer(number));
+        idle.filter(|offer| fits(offer, needs)).count() as u32
+    }
+}
+
+fn fits(offer: &Offer, needs: &NeedsFile) -> bool {
+    let device = &offer.devices[0];
+    needs.device.is_none_or(|wanted| wanted.accepts(device.kind))
+        && needs.memory.is_none_or(|memory| device.memory.0 >= memory.0)
+        && needs.region.as_ref().is_none_or(|region| *region == offer.region)
 }
 
 /// The floor: look at every worker for every decision, comparing what the index compares.
@@ -128,28 +164,31 @@ fn scans_a_second(workers: u32) -> f64 {
 /// Times decisions with none, half and almost all of the workers busy.
 pub fn measure(workers: u32) -> Result<Vec<Figure>> {
     let floor = scans_a_second(workers);
-    let mut core = crowd(workers);
+    let mut fleet = Fleet { core: crowd(workers), idle: vec![true; workers as usize], submissions: 0 };
     let mut figures = Vec::new();
-    let mut submission = 0;
-    let mut busy = 0;
+    let any = NeedsFile::default();
+    let picky = NeedsFile {
+        device: Some(DeviceNeed::Nvidia),
+        memory: Some(ByteSize::mib(8 * 1024)),
+        region: Some("eu".into()),
+        score_min: None,
+    };
     for percent in [0, 50, 95] {
-        let fill = (u64::from(workers) * percent / 100).saturating_sub(busy) as u32;
+        let wanted = (u64::from(workers) * percent / 100) as u32;
+        let fill = wanted.saturating_sub(fleet.busy());
         if fill > 0 {
-            submission += 1;
-            busy += submit(&mut core, submission, &job("fill", fill, NeedsFile::default()))?.0;
+            fleet.submit("fill", fill, &any)?;
         }
-        let any = NeedsFile::default();
-        let picky = NeedsFile {
-            device: Some(DeviceNeed::Nvidia),
-            memory: Some(ByteSize::mib(8 * 1024)),
-            region: Some("eu".into()),
-            score_min: None,
-        };
-        for (what, needs) in [("any device", any), ("nvidia, 8 GiB, eu", picky)] {
-            submission += 1;
-            let count = DECISIONS.min(workers / 50).max(1);
-            let (placed, took) = submit(&mut core, submission, &job("timed", count, needs))?;
-            busy += placed;
+        // The picky first: few of those that fit are idle at the end.
+        for (what, needs) in [("nvidia, 8 GiB, eu", &picky), ("any device", &any)] {
+            // Never the last half of those that fit, so that the load stays about what it is called.
+            let count = DECISIONS.min(fleet.idle_for(needs) / 2);
+            if count == 0 {
+                continue;
+            }
+            fleet.submit("warm-up", count.div_ceil(WARM_UP_SHARE), needs)?;
+            let (placed, took) = fleet.submit("timed", count, needs)?;
+            ensure!(placed == u64::from(count), "only {placed} of {count} tasks were placed");
             let rate = placed as f64 / took.as_secs_f64();
             let name = format!("placements, {workers} workers, {percent} % busy, {what}");
             figures.push(
