@@ -56,7 +56,14 @@ impl Core {
         let (group, index, worker) = (attempt.group, attempt.index, attempt.worker);
         job.failures.push_back(Failure { group, index, attempt: id, worker, cause, detail, at: self.now });
         effects.push(Effect::AnnounceFailure { job: attempt.job });
-        if attempt.twin.is_none() && job.is_running() {
+        if !job.is_running() {
+            return;
+        }
+        // What went wrong counts even while another attempt at the task goes on; otherwise the two could fail in turn for
+        // ever.
+        if self.note_trouble(&attempt, cause) {
+            self.end_with_fault(&attempt, cause, effects);
+        } else if attempt.twin.is_none() {
             self.send_back(&attempt, cause, effects);
         }
     }
@@ -68,37 +75,45 @@ impl Core {
         }
     }
 
-    /// Puts a failed task back into its queue, or ends the job.
-    fn send_back(&mut self, attempt: &Attempt, cause: Cause, effects: &mut Vec<Effect>) {
-        let (job_id, at, index, worker) = (attempt.job, attempt.group, attempt.index, attempt.worker);
+    /// Remembers where a task failed and why. Says whether enough have agreed on its fault, or have failed at all, to end
+    /// the job.
+    fn note_trouble(&mut self, attempt: &Attempt, cause: Cause) -> bool {
         let (agreed_at, failures_max) = (self.agreement(cause), self.params.failures_per_task_max);
-        let job = self.jobs.get_mut(&job_id).expect("a failed attempt's job is there");
-        let group = &mut job.groups[usize::from(at)];
+        let job = self.jobs.get_mut(&attempt.job).expect("a failed attempt's job is there");
+        let group = &mut job.groups[usize::from(attempt.group)];
         let limit = group.plan.spec.limits.time_ms;
-        let trouble = group.troubles.entry(index).or_default();
+        let trouble = group.troubles.entry(attempt.index).or_default();
         trouble.failures += 1;
         let mut agreed = false;
         match consequence(cause).next {
-            Next::Elsewhere => trouble.avoid(worker, true),
-            Next::NeverBack => trouble.avoid(worker, false),
+            Next::Elsewhere => trouble.avoid(attempt.worker, true),
+            Next::NeverBack => trouble.avoid(attempt.worker, false),
             // It was stopped at what the prediction paid for, not at the job's own limit.
             Next::UntilAgreed if cause == Cause::TimeLimit && attempt.time_ms < limit => {
                 trouble.full_time = true;
-                trouble.avoid(worker, true);
+                trouble.avoid(attempt.worker, true);
             }
             Next::UntilAgreed => {
-                trouble.avoid(worker, false);
-                trouble.faults.push((worker, cause));
+                trouble.avoid(attempt.worker, false);
+                trouble.faults.push((attempt.worker, cause));
                 agreed = trouble.faults.iter().filter(|(_, fault)| *fault == cause).count() as u32 >= agreed_at;
             }
         }
-        let (exhausted, faulty) = (trouble.failures >= failures_max, !trouble.faults.is_empty());
+        agreed || trouble.failures >= failures_max
+    }
+
+    /// Puts a failed task back into its queue, or ends the job if it is at fault and nobody is left to try it.
+    fn send_back(&mut self, attempt: &Attempt, cause: Cause, effects: &mut Vec<Effect>) {
+        let (id, at, index) = (attempt.job, attempt.group, attempt.index);
+        let job = self.jobs.get_mut(&id).expect("a failed attempt's job is there");
+        let group = &mut job.groups[usize::from(at)];
         group.returned.insert(index);
-        self.opened.insert((job_id, at));
-        if agreed || exhausted || faulty && !self.someone_else_can(job_id, at, index) {
-            self.end_with_fault(job_id, at, index, cause, effects);
+        let faulty = group.troubles.get(&index).is_some_and(|trouble| !trouble.faults.is_empty());
+        self.opened.insert((id, at));
+        if faulty && !self.someone_else_can(id, at, index) {
+            self.end_with_fault(attempt, cause, effects);
         } else {
-            self.relieve(job_id, at, index);
+            self.relieve(id, at, index);
         }
     }
 
@@ -106,7 +121,8 @@ impl Core {
         if cause == Cause::BadInput { BAD_INPUT_WORKERS } else { self.params.fault_workers }
     }
 
-    fn end_with_fault(&mut self, job: JobId, at: u16, index: u32, cause: Cause, effects: &mut Vec<Effect>) {
+    fn end_with_fault(&mut self, attempt: &Attempt, cause: Cause, effects: &mut Vec<Effect>) {
+        let (job, at, index) = (attempt.job, attempt.group, attempt.index);
         let state = &self.jobs[&job];
         let failures = state.groups[usize::from(at)].troubles.get(&index).map_or(0, |trouble| trouble.failures);
         let last = state.failures.back().map_or("", |failure| failure.detail.as_str());

@@ -240,7 +240,7 @@ impl Core {
         attempt.expected.get_or_insert(expected);
         attempt.suspect_at = expected.after(patience);
         if attempt.suspect_at <= self.now {
-            attempt.suspect_at = self.now.after(patience);
+            attempt.suspect_at = self.now.after(patience.max(Millis(elapsed.0 / 4)));
             let Some(seat) = self.idle_for(slot) else { return };
             let overdue = self.now.since(expected);
             match self.leaves_to_faster(id, at, seat).filter(|theirs| ending && overdue < *theirs) {

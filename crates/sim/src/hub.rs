@@ -53,7 +53,10 @@ impl Hub {
             dropped.clear();
         }
         if restored.snapshot() != self.core.snapshot() {
-            return Err(format!("replaying {} events gave another state than the one that was lost", self.events.len()));
+            return Err(format!(
+                "replaying {} events gave another state than the one that was lost",
+                self.events.len()
+            ));
         }
         self.core = restored;
         Ok(())

@@ -93,8 +93,7 @@ impl World<'_> {
             at += 1;
             match effect {
                 Effect::WelcomeWorker { worker, session } => {
-                    let message =
-                        ToWorker::Welcome { worker: *worker, heartbeat_ms: Millis(0), token: String::new() };
+                    let message = ToWorker::Welcome { worker: *worker, heartbeat_ms: Millis(0), token: String::new() };
                     self.send_to_worker(session.0 as u32, message);
                 }
                 Effect::StartAttempt { worker, attempt } => {

@@ -6,6 +6,8 @@ use crate::scenario::{Fate, MILLISECOND};
 use crate::worker::{PACE, Progress};
 use crate::world::{What, World};
 
+/// No owner needs the machine for longer, and no message takes longer.
+const PAUSED_MAX: u64 = 120_000 * MILLISECOND;
 /// The calm is announced again after this, if the hub was down.
 const CALM_RETRY: u64 = 1000 * MILLISECOND;
 
@@ -94,8 +96,8 @@ impl World<'_> {
     }
 
     pub fn give_back(&mut self, worker: u32) {
-        // A crash has given it back already.
-        if std::mem::replace(&mut self.workers[worker as usize].paused, false) {
+        // A crash has given it back already. In the calm it is said in any case: the first word may have been lost.
+        if std::mem::replace(&mut self.workers[worker as usize].paused, false) || self.calm {
             self.send_to_hub(worker, ToHub::Resumed);
         }
     }
@@ -138,6 +140,7 @@ impl World<'_> {
         for worker in 0..self.workers.len() as u32 {
             let ends = self.workers[worker as usize].set_pace(self.now, PACE);
             self.note_end_of_run(worker, ends);
+            self.agenda.note(self.now + PAUSED_MAX, What::GiveBack { worker });
             if self.workers[worker as usize].version > 0 {
                 self.workers[worker as usize].version = 0;
                 self.break_connection(worker, 1, Some(1));

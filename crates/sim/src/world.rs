@@ -196,10 +196,26 @@ impl<'a> World<'a> {
             let (at, what) = self.agenda.next().ok_or("nothing more will happen, and jobs are open")?;
             self.now = at;
             let late = at.saturating_sub(self.scenario.calm_at) > CALM_MAX;
-            ensure(!late, || format!("{} jobs did not end in a day without faults", self.open_jobs))?;
+            ensure(!late, || format!("jobs did not end in a day without faults: {}", self.open()))?;
             self.happen(what)?;
         }
         Err(format!("{STEPS_MAX} steps were not enough"))
+    }
+
+    /// The jobs that have not ended, with what they wait for.
+    fn open(&self) -> String {
+        let jobs = self.hub.core.jobs().into_iter().filter(|job| !job.state.has_ended());
+        let open = jobs.filter_map(|job| self.hub.core.explain(job.id)).map(|view| {
+            let waiting = view.waiting.iter().map(|group| {
+                let reasons = group.reasons.iter().map(|reason| (reason.code.as_str(), reason.devices));
+                format!("{} of {} wait: {:?}", group.queued, group.task, reasons.collect::<Vec<_>>())
+            });
+            let waiting: Vec<_> = waiting.collect();
+            let running = view.running.iter().map(|at| format!("{} on {} since {}", at.task, at.worker, at.since.0));
+            let running: Vec<_> = running.collect();
+            format!("job {}: {} run, {}", view.job, running.join(", "), waiting.join(", "))
+        });
+        open.collect::<Vec<_>>().join("; ")
     }
 
     fn happen(&mut self, what: What) -> Result<(), String> {

@@ -1,10 +1,17 @@
 use crate::network::{Network, array, job, offer};
 use gleaner_core::Event;
 use gleaner_wire::api::JobState;
-use gleaner_wire::{Amount, StartAttempt};
+use gleaner_wire::{Amount, Cause, JobId, StartAttempt, WorkerId};
 
-#[test]
-fn a_stuck_task_gets_a_second_attempt_and_only_the_first_good_result_is_paid() {
+/// A job of twelve tasks of which one is stuck on a worker and tried by another one too.
+struct Straggler {
+    network: Network,
+    job: JobId,
+    stuck: (WorkerId, StartAttempt),
+    second: (WorkerId, StartAttempt),
+}
+
+fn straggler() -> Straggler {
     let mut network = Network::new();
     let stuck = network.join(offer("stuck", 1000, 1_000_000));
     let other = network.join(offer("other", 1000, 1_000_000));
@@ -26,8 +33,14 @@ fn a_stuck_task_gets_a_second_attempt_and_only_the_first_good_result_is_paid() {
         network.apply(Event::LeasesRenewed { worker: stuck, held });
     }
     let frozen = frozen.expect("one is stuck");
-    let (worker, second) = second.expect("someone else tries it too");
-    assert_eq!((worker, second.index), (other, frozen.index));
+    let second = second.expect("someone else tries it too");
+    assert_eq!((second.0, second.1.index), (other, frozen.index));
+    Straggler { network, job: id, stuck: (stuck, frozen), second }
+}
+
+#[test]
+fn a_stuck_task_gets_a_second_attempt_and_only_the_first_good_result_is_paid() {
+    let Straggler { mut network, job: id, stuck: (stuck, frozen), second: (other, second) } = straggler();
     assert_eq!(network.core.totals().second_attempts, 1);
     let before = network.earned(stuck);
     network.deliver(other, &second, 1000);
@@ -36,4 +49,14 @@ fn a_stuck_task_gets_a_second_attempt_and_only_the_first_good_result_is_paid() {
     network.deliver(stuck, &frozen, 1);
     assert_eq!(network.earned(stuck), before);
     assert_eq!(network.core.job_summary(id).expect("it is there").spent, Amount(12_000_000));
+}
+
+#[test]
+fn a_fault_counts_while_another_attempt_at_the_task_still_runs() {
+    let Straggler { mut network, job: id, stuck: (stuck, frozen), second: (other, second) } = straggler();
+    network.fail(other, &second, Cause::ProgramFault);
+    assert_eq!(network.state(id), JobState::Running);
+    network.fail(stuck, &frozen, Cause::ProgramFault);
+    let JobState::Failed { reason, .. } = network.state(id) else { panic!("it goes round for ever") };
+    assert!(reason.starts_with("2 attempts failed"), "{reason}");
 }
