@@ -28,6 +28,10 @@ impl Amount {
 
     /// The price of `time` at this amount a second, rounded up, so that work is never free by rounding.
     pub fn per_second_over(self, time: Micros) -> Self {
+        // Prices are reckoned for every placement, and wide division is slow.
+        if let Some(product) = self.0.checked_mul(time.0) {
+            return Self(product.div_ceil(1_000_000));
+        }
         let units = (u128::from(self.0) * u128::from(time.0)).div_ceil(1_000_000);
         Self(u64::try_from(units).unwrap_or(u64::MAX))
     }
@@ -125,5 +129,6 @@ mod tests {
         assert_eq!(Amount(1).per_second_over(Micros(1)), Amount(1));
         assert_eq!(Amount(1).per_second_over(Micros(0)), Amount::ZERO);
         assert_eq!(Amount(u64::MAX).per_second_over(Micros(u64::MAX)), Amount(u64::MAX));
+        assert_eq!(Amount(1 << 40).per_second_over(Micros(1 << 30)), Amount((1_u128 << 70).div_ceil(1_000_000) as u64));
     }
 }
