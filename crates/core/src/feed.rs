@@ -173,7 +173,8 @@ impl Core {
 
     /// Places the ready elements of a group on the best seats that have room.
     pub(crate) fn place_group(&mut self, job: JobId, at: u16, effects: &mut Vec<Effect>) {
-        let (mut skipped, mut tried) = (0, Bound::Unbounded);
+        // While this goes on, seats only fill up: what was passed over once need not be looked at again.
+        let (mut skipped, mut tried, mut first_rank) = (0, Bound::Unbounded, 0);
         loop {
             let Some(state) = self.jobs.get(&job).filter(|job| job.is_running() && !job.out_of_money) else { return };
             let group = &state.groups[usize::from(at)];
@@ -184,7 +185,7 @@ impl Core {
                 continue;
             }
             let task = TaskId { job, group: at, index };
-            let best = self.best_seat(task);
+            let best = self.best_seat(task, &mut first_rank);
             if let Found::TooDear = best {
                 self.stop_if_too_dear(task, effects);
             }
@@ -207,14 +208,14 @@ impl Core {
     }
 
     /// The best idle seat for an element, or else the best that takes short work ahead.
-    fn best_seat(&self, task: TaskId) -> Found {
+    fn best_seat(&self, task: TaskId, first_rank: &mut usize) -> Found {
         let group = &self.jobs[&task.job].groups[usize::from(task.group)];
         let shape = &self.shapes[group.shape];
         let region = self.classes.region_asked(&shape.needs);
         let trouble = group.troubles.get(&task.index);
         let mut too_dear = false;
-        let mut best = |tier| {
-            self.index.best(tier, shape.prefer, &shape.classes, |id| {
+        let mut best = |tier, first_rank| {
+            self.index.best(tier, shape.prefer, &shape.classes, first_rank, |id| {
                 let seat = &self.seats[id.0 as usize];
                 let fits = seat.fits(&shape.needs, region)
                     && trouble.is_none_or(|trouble| !trouble.avoids(seat.worker))
@@ -224,12 +225,14 @@ impl Core {
                 payable
             })
         };
-        if let Some(seat) = best(Tier::Idle) {
+        // An element with a history is choosier than the others.
+        if let Some((seat, rank)) = best(Tier::Idle, if trouble.is_some() { 0 } else { *first_rank }) {
+            *first_rank = if trouble.is_some() { *first_rank } else { rank };
             return Found::Seat(seat, Tier::Idle);
         }
         let short = self.programs.runs(group.program) > 0;
-        match if short { best(Tier::Ahead) } else { None } {
-            Some(seat) => Found::Seat(seat, Tier::Ahead),
+        match if short { best(Tier::Ahead, 0) } else { None } {
+            Some((seat, _)) => Found::Seat(seat, Tier::Ahead),
             None if too_dear => Found::TooDear,
             None => Found::None,
         }

@@ -159,11 +159,12 @@ impl Core {
         let shape = &self.shapes[group.shape];
         let region = self.classes.region_asked(&shape.needs);
         let trouble = group.troubles.get(&attempt.index);
-        self.index.best(Tier::Idle, Prefer::Fast, &shape.classes, |id| {
+        let best = self.index.best(Tier::Idle, Prefer::Fast, &shape.classes, 0, |id| {
             let seat = &self.seats[id.0 as usize];
             let other = seat.worker != attempt.worker && trouble.is_none_or(|trouble| !trouble.avoids(seat.worker));
             other && seat.fits(&shape.needs, region) && self.tier(id) == Some(Tier::Idle)
-        })
+        });
+        best.map(|(seat, _)| seat)
     }
 
     /// Starts a second attempt if the seat should finish clearly before those that run. Of two that run, the one that should

@@ -29,6 +29,14 @@ impl Bits {
         words.enumerate().flat_map(|(at, word)| ones(word).map(move |bit| at * 64 + bit))
     }
 
+    /// The numbers from `first` on, rising.
+    pub fn iter_from(&self, first: usize) -> impl Iterator<Item = usize> + '_ {
+        self.0.iter().enumerate().skip(first / 64).flat_map(move |(at, word)| {
+            let below = if at == first / 64 { u64::MAX << (first % 64) } else { u64::MAX };
+            ones(word & below).map(move |bit| at * 64 + bit)
+        })
+    }
+
     /// The numbers, rising.
     pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
         self.both(self)
@@ -41,4 +49,18 @@ fn ones(mut word: u64) -> impl Iterator<Item = usize> {
         word &= word - 1;
         Some(bit)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_come_out_rising_from_anywhere() {
+        let mut bits = Bits::default();
+        [3, 63, 64, 130].into_iter().for_each(|bit| bits.set(bit, true));
+        let from = |first| bits.iter_from(first).collect::<Vec<_>>();
+        assert_eq!(from(0), bits.iter().collect::<Vec<_>>());
+        assert_eq!((from(63), from(65), from(131)), (alloc::vec![63, 64, 130], alloc::vec![130], alloc::vec![]));
+    }
 }

@@ -58,48 +58,49 @@ impl Index {
         }
     }
 
-    /// The first acceptable seat in the order of a preference, among these classes.
+    /// The first acceptable seat in the order of a preference, among these classes, from a rank on; and its rank.
     pub fn best(
         &self,
         tier: Tier,
         prefer: Prefer,
         classes: &Bits,
+        first_rank: usize,
         mut accept: impl FnMut(SeatId) -> bool,
-    ) -> Option<SeatId> {
+    ) -> Option<(SeatId, usize)> {
         let mut cut = false;
-        let found = self.first_within(SCAN_MAX, tier, prefer, classes, &mut accept, &mut cut);
+        let lists = &self.tiers[tier as usize];
+        let found = lists.first_within(SCAN_MAX, prefer, classes, first_rank, &mut accept, &mut cut);
         // Seats that look alike to the index may differ in what is needed; rarely, all of them must be looked at.
-        found.or_else(|| {
-            if cut { self.first_within(usize::MAX, tier, prefer, classes, &mut accept, &mut cut) } else { None }
-        })
+        if found.is_none() && cut {
+            return lists.first_within(usize::MAX, prefer, classes, first_rank, &mut accept, &mut cut);
+        }
+        found
     }
+}
 
+impl Lists {
     fn first_within(
         &self,
         scan_max: usize,
-        tier: Tier,
         prefer: Prefer,
         classes: &Bits,
+        first_rank: usize,
         accept: &mut impl FnMut(SeatId) -> bool,
         cut: &mut bool,
-    ) -> Option<SeatId> {
-        let lists = &self.tiers[tier as usize];
-        for rank in lists.ranks[row(prefer)].iter() {
+    ) -> Option<(SeatId, usize)> {
+        for rank in self.ranks[row(prefer)].iter_from(first_rank) {
             let cell = Cell::at_rank(prefer, rank);
-            for class in lists.classes[row(prefer) * CELLS + rank].both(classes) {
-                let seats = &lists.seats[class * CELLS + cell.index()];
+            for class in self.classes[row(prefer) * CELLS + rank].both(classes) {
+                let seats = &self.seats[class * CELLS + cell.index()];
                 *cut |= seats.len() > scan_max;
-                let seats = seats.iter().take(scan_max);
-                if let Some((_, seat)) = seats.into_iter().find(|(_, seat)| accept(*seat)) {
-                    return Some(*seat);
+                if let Some((_, seat)) = seats.iter().take(scan_max).find(|(_, seat)| accept(*seat)) {
+                    return Some((*seat, rank));
                 }
             }
         }
         None
     }
-}
 
-impl Lists {
     fn mark(&mut self, class: ClassId, cell: Cell, any: bool) {
         if self.classes.is_empty() {
             self.classes.resize(PREFERS.len() * CELLS, Bits::default());
