@@ -2,7 +2,7 @@
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use gleaner_wire::job_file::Prefer;
-use gleaner_wire::{JobId, Micros, Millis, TaskId};
+use gleaner_wire::{JobId, Millis, TaskId};
 
 use crate::assign::Placement;
 use crate::attempt::Why;
@@ -181,7 +181,7 @@ impl Core {
         }
         let Some(offered) = self.seats[seat.0 as usize].runtime(group.plan.needs.runtime) else { return false };
         let Some(predicted) = self.programs.predict(group.program, offered.speed) else { return false };
-        let finish = self.now.after(Micros(predicted.0 + predicted.0 / 4).millis()).after(SAVING_MIN);
+        let finish = self.now.after(predicted.millis()).after(SAVING_MIN);
         let (mut first, mut second) = (slot, twin);
         if let Some(other) = twin.filter(|other| self.likely_end(*other) < self.likely_end(slot)) {
             (first, second) = (other, Some(slot));
@@ -257,5 +257,5 @@ impl Core {
 
 /// How long past its expected end one of a group's last attempts is waited for, when others have nothing else to do.
 fn patience_in_tail(span: Millis) -> Millis {
-    Millis(span.0 / 4 + 100)
+    Millis(span.0 / 8 + 100)
 }
