@@ -2,7 +2,7 @@
 use alloc::vec::Vec;
 use core::ops::Bound;
 use gleaner_wire::job_file::Prefer;
-use gleaner_wire::{JobId, Micros, TaskId};
+use gleaner_wire::{JobId, Micros, Millis, TaskId};
 
 use crate::alarms::Alarm;
 use crate::assign::Placement;
@@ -130,6 +130,8 @@ impl Core {
         };
         if self.assign(&Placement { seat, task, why, twin: None }, effects).is_err() {
             self.stop_if_too_dear(task, effects);
+            // Others that are idle may be cheaper; they were held back in favour of this one.
+            self.opened.insert((task.job, task.group));
             return Taken::No;
         }
         let group = &mut self.jobs.get_mut(&task.job).expect("it was just placed").groups[usize::from(task.group)];
@@ -241,8 +243,8 @@ impl Core {
     /// Whether a task had better wait for another seat than go to this one.
     ///
     /// Work goes ahead to a busy seat only if it is short and there is enough for everyone. A slow seat does not get a
-    /// task that the rest of the fleet would finish in less than half the time, queue included, unless the rest had that
-    /// time and took nothing: the fast ones may be unable to have just this task.
+    /// task that the rest of the fleet would finish sooner, queue included, unless the rest had that time and took nothing:
+    /// the fast ones may be unable to have just this task.
     fn holds_back(&mut self, seat: SeatId, tier: Tier, job: JobId, at: u16) -> bool {
         let state = &self.jobs[&job];
         let group = &state.groups[usize::from(at)];
@@ -278,7 +280,7 @@ impl Core {
         if until <= self.now {
             return false;
         }
-        self.revisit(shape, otherwise);
+        self.revisit(shape, until);
         true
     }
 
@@ -296,10 +298,10 @@ impl Core {
         Some(Micros(at_best.saturating_add(u64::try_from(spread).unwrap_or(u64::MAX))))
     }
 
-    /// Looks again at what was held back, after the time it should have taken.
-    fn revisit(&mut self, shape: ShapeId, after: Micros) {
-        if self.shapes[shape].revisit.is_none() {
-            let at = self.alarms.set(self.now.after(after.millis()), Alarm::Shape(shape));
+    /// Looks again at what was held back when its time is over, or earlier if something else of the shape is due before.
+    fn revisit(&mut self, shape: ShapeId, at: Millis) {
+        if self.shapes[shape].revisit.is_none_or(|set| at < set) {
+            let at = self.alarms.set(at, Alarm::Shape(shape));
             self.shapes[shape].revisit = Some(at);
         }
     }
