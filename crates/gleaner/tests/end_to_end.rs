@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
 use gleaner_wire::api::JobState;
-use network::Network;
+use network::{Network, sources};
 
 const ARRAY: &str = r#"
 name = "array"
@@ -35,9 +35,9 @@ fn an_array_job_delivers_a_file_for_each_element() {
 #[test]
 fn the_examples_of_an_array_and_a_graph_run() {
     let network = Network::start(2);
-    let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
+    let examples = sources().join("../../examples");
     for example in ["array", "graph"] {
-        let file = format!("{examples}/{example}/job.toml");
+        let file = examples.join(example).join("job.toml").display().to_string();
         let ended = network.run(&["run", &file, "--out", example, "--json"]).succeeded();
         let view: serde_json::Value = serde_json::from_str(&ended.stdout).expect("JSON on stdout");
         assert_eq!(view["state"], "done");

@@ -6,13 +6,11 @@
 mod network;
 mod programs;
 
-use std::path::Path;
-
-use network::{Ended, Network, gleaner};
+use network::{Ended, Network, gleaner, sources};
 
 /// Compares with the stored text, or stores it.
 fn compare(name: &str, text: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots").join(format!("{name}.txt"));
+    let path = sources().join("tests/snapshots").join(format!("{name}.txt"));
     if std::env::var_os("GLEANER_UPDATE_SNAPSHOTS").is_some() {
         std::fs::write(&path, text).expect("the snapshot can be written");
         return;

@@ -72,6 +72,11 @@ impl Ended {
     }
 }
 
+/// The folder of this package's sources. Asked for when the test runs: what was built may serve a checkout elsewhere.
+pub fn sources() -> PathBuf {
+    std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo tells tests where their package is").into()
+}
+
 /// The program under test, without the environment's own settings.
 pub fn gleaner() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_gleaner"));
