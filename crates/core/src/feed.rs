@@ -1,19 +1,23 @@
 //! Brings tasks and seats together, from both sides: a seat with room looks for a task, a task looks for a seat.
 use alloc::vec::Vec;
+use core::hint::black_box;
 use core::ops::Bound;
 use gleaner_wire::job_file::Prefer;
-use gleaner_wire::{JobId, Micros, Millis, TaskId};
+use gleaner_wire::{JobId, Micros, Millis, TaskId, WorkerId};
 
 use crate::alarms::Alarm;
 use crate::assign::Placement;
 use crate::attempt::Why;
 use crate::effect::Effect;
+use crate::job::Group;
 use crate::place::{SeatId, ShapeId, Tier};
 use crate::share::RequesterId;
 use crate::state::Core;
 
 /// Requesters, and groups of one requester, that a seat asks before it stays idle.
 const TRIES_MAX: usize = 1024;
+/// Seats that are fetched from memory together.
+const FETCHED_AHEAD: usize = 32;
 /// Elements with a history of failures that find no seat, before the others wait too.
 const TROUBLED_TRIES_MAX: usize = 4096;
 
@@ -177,11 +181,17 @@ impl Core {
     pub(crate) fn place_group(&mut self, job: JobId, at: u16, effects: &mut Vec<Effect>) {
         // While this goes on, seats only fill up: what was passed over once need not be looked at again.
         let (mut skipped, mut tried, mut first_rank) = (0, Bound::Unbounded, 0);
+        let mut fetched = 0;
         loop {
             let Some(state) = self.jobs.get(&job).filter(|job| job.is_running() && !job.out_of_money) else { return };
             let group = &state.groups[usize::from(at)];
             let returned = group.returned.range((tried, Bound::Unbounded)).next().copied();
             let Some(index) = returned.or_else(|| (group.next < group.opened).then_some(group.next)) else { break };
+            if fetched == 0 {
+                self.fetch_ahead(group, first_rank);
+                fetched = FETCHED_AHEAD;
+            }
+            fetched -= 1;
             let troubled = group.troubles.contains_key(&index);
             if self.take_known(job, at, index, effects) {
                 continue;
@@ -207,6 +217,37 @@ impl Core {
             }
         }
         self.queue(job, at);
+    }
+
+    /// Reads the seats that are likely next, and their workers, all at once: the processor then fetches them from memory
+    /// together, and not one after another.
+    fn fetch_ahead(&self, group: &Group, first_rank: usize) {
+        let count = FETCHED_AHEAD.min(group.ready() as usize);
+        if count < 2 {
+            return;
+        }
+        let shape = &self.shapes[group.shape];
+        let coming = self.index.seats_from(Tier::Idle, shape.prefer, &shape.classes, first_rank);
+        let (mut seats, mut workers) = ([SeatId(0); FETCHED_AHEAD], [0; FETCHED_AHEAD]);
+        let found = seats.iter_mut().zip(coming.take(count)).map(|(seat, next)| *seat = next).count();
+        for (worker, seat) in workers.iter_mut().zip(&seats[..found]) {
+            let seat = &self.seats[seat.0 as usize];
+            black_box(seat.in_flight);
+            seat.runtimes.iter().flatten().for_each(|offered| _ = black_box(offered.speed));
+            *worker = seat.worker.0;
+        }
+        for worker in &workers[..found] {
+            black_box(self.workers[*worker as usize].state);
+        }
+    }
+
+    /// The worker that an element would go to now, if it went at once.
+    pub fn best_worker(&self, task: TaskId) -> Option<WorkerId> {
+        self.jobs.get(&task.job)?.groups.get(usize::from(task.group))?;
+        match self.best_seat(task, &mut 0) {
+            Found::Seat(seat, _) => Some(self.seats[seat.0 as usize].worker),
+            Found::TooDear | Found::None => None,
+        }
     }
 
     /// The best idle seat for an element, or else the best that takes short work ahead.

@@ -39,14 +39,14 @@ impl Core {
             return;
         }
         if let Some((old, since)) = seat.listed.take() {
-            for offered in &seat.runtimes {
+            for offered in seat.runtimes.iter().flatten() {
                 self.index.remove(old, offered.class, offered.cell, since, id);
             }
         }
         if let Some(tier) = tier {
             self.listings += 1;
             seat.listed = Some((tier, self.listings));
-            for offered in &seat.runtimes {
+            for offered in seat.runtimes.iter().flatten() {
                 self.index.insert(tier, offered.class, offered.cell, self.listings, id);
             }
         }
@@ -71,7 +71,9 @@ impl Core {
     pub(crate) fn set_speed(&mut self, id: SeatId, runtime: Runtime, speed: u32) {
         let seat = &mut self.seats[id.0 as usize];
         let (listed, counted, slots, price) = (seat.listed, seat.counted, seat.slots, seat.price);
-        let Some(offered) = seat.runtimes.iter_mut().find(|offered| offered.runtime == runtime) else { return };
+        let Some(offered) = seat.runtimes.iter_mut().flatten().find(|offered| offered.runtime == runtime) else {
+            return;
+        };
         let before = core::mem::replace(&mut offered.speed, speed);
         let (class, old, new) = (offered.class, offered.cell, Cell::of(speed, price));
         if old == new {
@@ -142,7 +144,7 @@ impl Core {
             return;
         }
         seat.counted = online;
-        for offered in &seat.runtimes {
+        for offered in seat.runtimes.iter().flatten() {
             self.classes.count(offered.class, offered.cell, seat.slots, offered.speed, online);
         }
     }

@@ -124,7 +124,7 @@ impl Core {
             done: worker.done,
             failed: worker.failed,
             earned: self.ledger.balance(&Account::Worker(id)),
-            speeds: seats.flat_map(|seat| seat.runtimes.iter().map(|offered| offered.speed)).collect(),
+            speeds: seats.flat_map(|seat| seat.runtimes.iter().flatten().map(|offered| offered.speed)).collect(),
         })
     }
 

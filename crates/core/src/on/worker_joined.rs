@@ -106,6 +106,7 @@ impl Core {
             let (runtime, score, loops_max) = (offer.runtime, offer.score, offer.loops_max);
             SeatRuntime { runtime, class, score, speed, loops_max, cell }
         });
+        let mut runtimes = runtimes.fuse();
         Seat {
             worker: id,
             device,
@@ -114,7 +115,7 @@ impl Core {
             region,
             slots: u32::from(offered.slots),
             price: offered.price_per_second,
-            runtimes: runtimes.collect(),
+            runtimes: core::array::from_fn(|_| runtimes.next()),
             offered: true,
             counted: false,
             in_flight: 0,

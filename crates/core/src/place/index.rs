@@ -58,6 +58,22 @@ impl Index {
         }
     }
 
+    /// The seats of these classes in the order of a preference, from a rank on.
+    pub fn seats_from<'a>(
+        &'a self,
+        tier: Tier,
+        prefer: Prefer,
+        classes: &'a Bits,
+        first_rank: usize,
+    ) -> impl Iterator<Item = SeatId> + 'a {
+        let lists = &self.tiers[tier as usize];
+        lists.ranks[row(prefer)].iter_from(first_rank).flat_map(move |rank| {
+            let cell = Cell::at_rank(prefer, rank);
+            let classes = lists.classes[row(prefer) * CELLS + rank].both(classes);
+            classes.flat_map(move |class| lists.seats[class * CELLS + cell.index()].iter().map(|(_, seat)| *seat))
+        })
+    }
+
     /// The first acceptable seat in the order of a preference, among these classes, from a rank on; and its rank.
     pub fn best(
         &self,

@@ -8,17 +8,20 @@ use gleaner_core::plan::plan;
 use gleaner_core::{Core, Effect, Event, Params, Session, Ticket};
 use gleaner_wire::job_file::{Budget, JobFile, KernelFile, NeedsFile, Prefer, Source, TaskFile};
 use gleaner_wire::{
-    Amount, BlobRef, ByteSize, DeviceKind, DeviceNeed, DeviceOffer, Millis, Offer, Runtime, RuntimeOffer, WorkerKey,
+    Amount, BlobRef, ByteSize, DeviceKind, DeviceNeed, DeviceOffer, JobId, Millis, Offer, Runtime, RuntimeOffer,
+    TaskId, WorkerKey,
 };
 
 use super::figure::Figure;
 use super::process::thread_time;
 
 const NOW: Millis = Millis(1_000_000);
-/// Decisions that are timed at each load, where enough workers are idle.
+/// Decisions that are timed in one go, where enough workers are idle.
 const DECISIONS: u32 = 40_000;
-/// One decision for so many timed ones is made before them, untimed, with the same needs.
-const WARM_UP_SHARE: u32 = 10;
+/// How often they are timed at each load.
+const ROUNDS: u32 = 5;
+/// No alarm of a free worker lies further ahead than this.
+const REST_MS: u64 = 60_000;
 /// Scans that are timed for the floor.
 const SCANS: u32 = 50;
 const REGIONS: [&str; 6] = ["eu", "us", "asia", "africa", "oceania", "latin"];
@@ -81,39 +84,117 @@ fn crowd(workers: u32) -> Core {
 /// The core with its workers, and which of them are idle.
 struct Fleet {
     core: Core,
+    now: Millis,
     idle: Vec<bool>,
     submissions: u128,
+    effects: Vec<Effect>,
+}
+
+/// A submitted array, how many of its tasks were placed, and in how much processor time.
+struct Placed {
+    job: JobId,
+    count: u64,
+    took: Duration,
 }
 
 impl Fleet {
+    fn new(workers: u32) -> Self {
+        let idle = vec![true; workers as usize];
+        Self { core: crowd(workers), now: NOW, idle, submissions: 0, effects: Vec::new() }
+    }
+
     /// Submits an array and counts the attempts that were placed for it.
-    fn submit(&mut self, name: &str, count: u32, needs: &NeedsFile) -> Result<(u64, Duration)> {
+    fn submit(&mut self, name: &str, count: u32, needs: &NeedsFile) -> Result<Placed> {
         let graph = plan(&job(name, count, needs.clone())).context("the benchmark's own job makes sense")?;
         let requester = "bench".to_owned();
-        let mut effects = Vec::with_capacity(count as usize * 2);
         self.submissions += 1;
         let event = Event::JobSubmitted { ticket: Ticket(0), submission: self.submissions, requester, graph };
-        let start = thread_time();
-        self.core.apply(NOW, event, &mut effects);
-        let took = thread_time().saturating_sub(start);
-        let mut placed = 0;
-        for effect in &effects {
-            if let Effect::StartAttempt { worker, .. } = effect {
+        let took = self.apply(event);
+        let (mut placed, mut accepted) = (0, None);
+        for effect in &self.effects {
+            if let Effect::AcceptJob { job, .. } = effect {
+                accepted = Some(*job);
+            } else if let Effect::StartAttempt { worker, .. } = effect {
                 placed += 1;
                 self.idle[worker.0 as usize] = false;
             }
         }
-        Ok((placed, took))
+        let job = accepted.context("the benchmark's own job is accepted")?;
+        Ok(Placed { job, count: placed, took })
     }
 
-    fn busy(&self) -> u32 {
-        self.idle.iter().filter(|idle| !**idle).count() as u32
+    /// Applies an event; says how much processor time that took.
+    fn apply(&mut self, event: Event) -> Duration {
+        self.effects.clear();
+        let start = thread_time();
+        self.core.apply(self.now, event, &mut self.effects);
+        thread_time().saturating_sub(start)
+    }
+
+    /// Calls off a job, so that its workers are idle again, each behind those that have waited longer.
+    fn free(&mut self, job: JobId) {
+        self.apply(Event::JobCancelled { job });
+        for effect in &self.effects {
+            if let Effect::CancelAttempt { worker, .. } = effect {
+                self.idle[worker.0 as usize] = true;
+            }
+        }
+        self.apply(Event::JobArchived { job });
+    }
+
+    /// Lets all alarms ring, so that every decision after this sets its own.
+    fn rest(&mut self) {
+        self.now = self.now.after(Millis(REST_MS));
+        self.apply(Event::TimePassed);
     }
 
     /// How many idle workers could take a task with these needs.
     fn idle_for(&self, needs: &NeedsFile) -> u32 {
         let idle = (0..).zip(&self.idle).filter(|(_, idle)| **idle).map(|(number, _)| offer(number));
         idle.filter(|offer| fits(offer, needs)).count() as u32
+    }
+
+    /// Decisions a second of processor time: as many untimed ones before the timed ones, then all of them are freed.
+    fn steady(&mut self, needs: &NeedsFile) -> Result<f64> {
+        // Never the last half of those that fit, so that the load stays about what it is called.
+        let count = DECISIONS.min(self.idle_for(needs) / 4);
+        ensure!(count > 0, "too few idle workers fit; use more of them");
+        let (mut placed, mut took) = (0, Duration::ZERO);
+        for _ in 0..ROUNDS {
+            let before = self.submit("warm-up", count, needs)?;
+            let timed = self.submit("timed", count, needs)?;
+            ensure!(timed.count == u64::from(count), "only {} of {count} tasks were placed", timed.count);
+            (placed, took) = (placed + timed.count, took + timed.took);
+            self.free(before.job);
+            self.free(timed.job);
+        }
+        Ok(placed as f64 / took.as_secs_f64())
+    }
+
+    /// Choices a second of processor time, by turns for each region, with nothing placed.
+    fn choices(&mut self) -> Result<f64> {
+        let mut tasks = Vec::new();
+        for region in REGIONS {
+            let job = self.submit("choice", 1, &picky(region))?.job;
+            tasks.push(TaskId { job, group: 0, index: 0 });
+        }
+        let start = thread_time();
+        for task in tasks.iter().cycle().take(DECISIONS as usize) {
+            black_box(self.core.best_worker(black_box(*task)));
+        }
+        let rate = f64::from(DECISIONS) / thread_time().saturating_sub(start).as_secs_f64();
+        tasks.iter().for_each(|task| self.free(task.job));
+        Ok(rate)
+    }
+}
+
+/// Needs that a sixteenth of the workers meet.
+fn picky(region: &str) -> NeedsFile {
+    NeedsFile {
+        device: Some(DeviceNeed::Nvidia),
+        memory: Some(ByteSize::mib(8 * 1024)),
+        region: Some(region.into()),
+        score_min: None,
     }
 }
 
@@ -161,39 +242,30 @@ fn scans_a_second(workers: u32) -> f64 {
     f64::from(SCANS) / thread_time().saturating_sub(start).as_secs_f64()
 }
 
-/// Times decisions with none, half and almost all of the workers busy.
+/// Times the first decision for every worker, then decisions with none, half and almost all of the workers busy.
 pub fn measure(workers: u32) -> Result<Vec<Figure>> {
     let floor = scans_a_second(workers);
-    let mut fleet = Fleet { core: crowd(workers), idle: vec![true; workers as usize], submissions: 0 };
+    let mut fleet = Fleet::new(workers);
     let mut figures = Vec::new();
-    let any = NeedsFile::default();
-    let picky = NeedsFile {
-        device: Some(DeviceNeed::Nvidia),
-        memory: Some(ByteSize::mib(8 * 1024)),
-        region: Some("eu".into()),
-        score_min: None,
+    let mut figure = |what: String, rate| {
+        let name = format!("placement, {workers} workers, {what}");
+        let figure = Figure::rate(name, rate, "decisions/CPU-s", "scans over all workers/CPU-s", floor);
+        figures.push(figure.goal("≥ 1,000,000"));
     };
+    let any = NeedsFile::default();
+    let first = fleet.submit("first", workers, &any)?;
+    ensure!(first.count == u64::from(workers), "only {} of {workers} tasks were placed", first.count);
+    figure("first task of each".into(), first.count as f64 / first.took.as_secs_f64());
+    fleet.free(first.job);
     for percent in [0, 50, 95] {
-        let wanted = (u64::from(workers) * percent / 100) as u32;
-        let fill = wanted.saturating_sub(fleet.busy());
-        if fill > 0 {
-            fleet.submit("fill", fill, &any)?;
-        }
-        // The picky first: few of those that fit are idle at the end.
-        for (what, needs) in [("nvidia, 8 GiB, eu", &picky), ("any device", &any)] {
-            // Never the last half of those that fit, so that the load stays about what it is called.
-            let count = DECISIONS.min(fleet.idle_for(needs) / 2);
-            if count == 0 {
-                continue;
-            }
-            fleet.submit("warm-up", count.div_ceil(WARM_UP_SHARE), needs)?;
-            let (placed, took) = fleet.submit("timed", count, needs)?;
-            ensure!(placed == u64::from(count), "only {placed} of {count} tasks were placed");
-            let rate = placed as f64 / took.as_secs_f64();
-            let name = format!("placements, {workers} workers, {percent} % busy, {what}");
-            figures.push(
-                Figure::rate(name, rate, "decisions/CPU-s", "scans over all workers/CPU-s", floor).goal("≥ 1,000,000"),
-            );
+        fleet.rest();
+        let busy = (u64::from(workers) * percent / 100) as u32;
+        let fill = if busy > 0 { Some(fleet.submit("fill", busy, &any)?.job) } else { None };
+        figure(format!("{percent} % busy, choice alone"), fleet.choices()?);
+        figure(format!("{percent} % busy, nvidia, 8 GiB, eu"), fleet.steady(&picky("eu"))?);
+        figure(format!("{percent} % busy, any device"), fleet.steady(&any)?);
+        if let Some(job) = fill {
+            fleet.free(job);
         }
     }
     Ok(figures)
