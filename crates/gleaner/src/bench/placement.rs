@@ -18,8 +18,8 @@ use super::process::thread_time;
 const NOW: Millis = Millis(1_000_000);
 /// Decisions that are timed in one go, where enough workers are idle.
 const DECISIONS: u32 = 40_000;
-/// How often they are timed at each load.
-const ROUNDS: u32 = 5;
+/// How often they are timed at each load; a neighbour's burst spoils some of the rounds.
+const ROUNDS: usize = 11;
 /// No alarm of a free worker lies further ahead than this.
 const REST_MS: u64 = 60_000;
 /// Scans that are timed for the floor.
@@ -154,21 +154,23 @@ impl Fleet {
         idle.filter(|offer| fits(offer, needs)).count() as u32
     }
 
-    /// Decisions a second of processor time: as many untimed ones before the timed ones, then all of them are freed.
+    /// Decisions a second of processor time, the median of several rounds: in each, as many untimed ones before the timed
+    /// ones, then all of them are freed.
     fn steady(&mut self, needs: &NeedsFile) -> Result<f64> {
         // Never the last half of those that fit, so that the load stays about what it is called.
         let count = DECISIONS.min(self.idle_for(needs) / 4);
         ensure!(count > 0, "too few idle workers fit; use more of them");
-        let (mut placed, mut took) = (0, Duration::ZERO);
+        let mut rates = Vec::new();
         for _ in 0..ROUNDS {
             let before = self.submit("warm-up", count, needs)?;
             let timed = self.submit("timed", count, needs)?;
             ensure!(timed.count == u64::from(count), "only {} of {count} tasks were placed", timed.count);
-            (placed, took) = (placed + timed.count, took + timed.took);
+            rates.push(f64::from(count) / timed.took.as_secs_f64());
             self.free(before.job);
             self.free(timed.job);
         }
-        Ok(placed as f64 / took.as_secs_f64())
+        rates.sort_by(f64::total_cmp);
+        Ok(rates[rates.len() / 2])
     }
 
     /// Choices a second of processor time, by turns for each region, with nothing placed.
