@@ -142,7 +142,7 @@ impl Fleet {
         self.apply(Event::JobArchived { job });
     }
 
-    /// Lets all alarms ring, so that every decision after this sets its own.
+    /// Lets all alarms ring, so that the next decision for a worker sets one again.
     fn rest(&mut self) {
         self.now = self.now.after(Millis(REST_MS));
         self.apply(Event::TimePassed);
