@@ -1,4 +1,5 @@
 //! One connection to a hub: the handshake, then both directions at once, so that neither waits for the other.
+use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +17,7 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async_with_conf
 use crate::agent::Agent;
 use crate::config::Report;
 use crate::identity::Identity;
-use crate::log::Piece;
+use crate::log::{PIECES_WAITING_MAX, Piece};
 use crate::outbox::batches;
 
 /// How long a hub may take to let a worker in.
@@ -185,18 +186,22 @@ impl Sessions<'_> {
             send(&mut sink, &ToHub::Finished { batch, results }).await?;
         }
         let mut log_at = Instant::now();
+        let mut pieces = VecDeque::new();
         let mut beats = interval(heartbeat);
         beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
-                results = self.agent.outbox.take() => self.send_results(&mut sink, results).await?,
+                results = self.agent.outbox.take() => {
+                    send_last_words(&mut sink, logs, &mut pieces, &results).await?;
+                    self.send_results(&mut sink, results).await?;
+                }
                 _ = beats.tick() => {
                     let held = self.agent.holdings().list();
                     send(&mut sink, &ToHub::Heartbeat { held }).await?;
                     // The answer shows that the hub is there, even if it has nothing to say.
                     in_time(sink.send(Message::Ping(Default::default()))).await?;
                 }
-                Some((attempt, text)) = next_log(logs, log_at) => {
+                Some((attempt, text)) = next_log(logs, &mut pieces, log_at) => {
                     log_at = Instant::now() + LOG_PAUSE;
                     send(&mut sink, &ToHub::Log { attempt, text }).await?;
                 }
@@ -233,10 +238,35 @@ impl Sessions<'_> {
     }
 }
 
+/// Sends what attempts have logged before it is told that they have ended: the hub keeps no log of what does not run.
+async fn send_last_words(
+    sink: &mut Sink,
+    logs: &mut mpsc::Receiver<Piece>,
+    pieces: &mut VecDeque<Piece>,
+    results: &[gleaner_wire::Finished],
+) -> Result<(), Ended> {
+    while pieces.len() < PIECES_WAITING_MAX
+        && let Ok(piece) = logs.try_recv()
+    {
+        pieces.push_back(piece);
+    }
+    for (attempt, text) in std::mem::take(pieces) {
+        if results.iter().any(|result| result.attempt == attempt) {
+            send(sink, &ToHub::Log { attempt, text }).await?;
+        } else {
+            pieces.push_back((attempt, text));
+        }
+    }
+    Ok(())
+}
+
 /// The next piece of a log, but not before this moment.
-async fn next_log(logs: &mut mpsc::Receiver<Piece>, at: Instant) -> Option<Piece> {
+async fn next_log(logs: &mut mpsc::Receiver<Piece>, pieces: &mut VecDeque<Piece>, at: Instant) -> Option<Piece> {
     sleep_until(at).await;
-    logs.recv().await
+    match pieces.pop_front() {
+        Some(piece) => Some(piece),
+        None => logs.recv().await,
+    }
 }
 
 /// Waits until the worker is to stop.
