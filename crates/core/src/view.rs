@@ -43,7 +43,6 @@ impl Core {
             done: tally.done,
             failed: tally.failed,
             ran_micros: tally.ran.0,
-            gross: tally.gross,
             earned: tally.earned,
         });
         Some(JobView {
@@ -124,8 +123,7 @@ impl Core {
             running: worker.attempts.len() as u64,
             done: worker.done,
             failed: worker.failed,
-            earned: Amount(self.ledger.balance(&Account::Worker(id)).0.saturating_add(self.ledger.paid(id).0)),
-            settled: self.ledger.paid(id),
+            earned: self.ledger.balance(&Account::Worker(id)),
             speeds: seats.flat_map(|seat| seat.runtimes.iter().flatten().map(|offered| offered.speed)).collect(),
         })
     }
@@ -164,7 +162,6 @@ impl Core {
 
     pub(crate) fn job_state(&self, job: &Job) -> JobState {
         match &job.phase {
-            Phase::Ordered => JobState::Ordered,
             Phase::Running => JobState::Running,
             Phase::Done => JobState::Done,
             Phase::Cancelled => JobState::Cancelled,

@@ -17,7 +17,6 @@ mod live;
 mod lock;
 mod logs;
 mod metrics;
-pub mod money;
 mod session;
 mod status;
 mod token;

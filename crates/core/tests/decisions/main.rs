@@ -5,7 +5,6 @@ mod failures;
 mod graph;
 mod leases;
 mod network;
-mod orders;
 mod placement;
 mod share;
 mod stragglers;
