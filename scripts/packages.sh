@@ -28,6 +28,12 @@ need_compiler() {
     command -v cc >/dev/null || need_packages gcc libc6-dev
 }
 
+# For the contracts: their compiler and test node come from npm, their static analysis from PyPI.
+need_node() {
+    command -v npm >/dev/null || need_packages nodejs npm
+    python3 -c 'import ensurepip, venv' 2>/dev/null || need_packages python3-venv
+}
+
 need_rust() {
     [ -f "$HOME/.cargo/env" ] && . "$HOME/.cargo/env"
     command -v cargo >/dev/null || fail "no Rust toolchain: install one as https://rustup.rs says, then run this again"

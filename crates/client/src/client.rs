@@ -37,8 +37,22 @@ impl Client {
         self.connection.request(method, path).header("gleaner-requester", &self.requester)
     }
 
-    async fn get<T: serde::de::DeserializeOwned>(&self, path: &str) -> Result<T, Error> {
+    pub(crate) fn requester(&self) -> &str {
+        &self.requester
+    }
+
+    /// What a path of the API answers, such as `/chain`; for what this crate has no type of.
+    pub async fn get<T: serde::de::DeserializeOwned>(&self, path: &str) -> Result<T, Error> {
         self.connection.json(self.request(Method::GET, path)).await
+    }
+
+    /// Sends something to a path of the API and returns its answer. It may be sent again if nobody answers.
+    pub async fn put_in<T: serde::de::DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &impl serde::Serialize,
+    ) -> Result<T, Error> {
+        self.connection.json(self.request(Method::POST, path).json(body)).await
     }
 
     async fn post(&self, path: &str) -> Result<(), Error> {

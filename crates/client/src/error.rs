@@ -85,6 +85,11 @@ impl Error {
         }
     }
 
+    /// Whether the hub said that there is no such thing.
+    pub fn is_not_found(&self) -> bool {
+        matches!(self, Self::Refused(problem) if problem.status == 404)
+    }
+
     pub(crate) fn file(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_path_buf();
         move |source| Self::File { action, path, source }

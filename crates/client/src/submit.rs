@@ -2,9 +2,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use gleaner_wire::BlobRef;
 use gleaner_wire::api::Submitted;
 use gleaner_wire::job_file::{JOB_FILE_BYTES_MAX, JobFile, JobFileError, Source, line_of};
+use gleaner_wire::{BlobRef, Hash, SignedOrder};
 use reqwest::Method;
 
 use crate::{Client, Error};
@@ -52,12 +52,55 @@ fn fresh_submission(path: &Path) -> Result<u128, Error> {
     Ok(u128::from_le_bytes(bytes))
 }
 
+/// A job as it is sent: its files are on the hub, and its bytes are final, so that an order can name their hash.
+#[derive(Clone, Debug)]
+pub struct Package<'a> {
+    draft: &'a Draft,
+    /// The job, with blobs in place of files.
+    pub file: JobFile,
+    body: Vec<u8>,
+}
+
+impl Package<'_> {
+    /// The hash that an order for this job names.
+    pub fn job(&self) -> Hash {
+        Hash::of(&self.body)
+    }
+
+    /// The number of the submission, which is the nonce of its order.
+    pub fn submission(&self) -> u128 {
+        self.draft.submission
+    }
+}
+
 impl Client {
-    /// Stores the files that a job names, as far as the hub does not hold them, and submits it.
+    /// Stores the files that a job names, as far as the hub does not hold them, and submits it without an order.
     pub async fn submit(&self, draft: &Draft) -> Result<Submitted, Error> {
+        let package = self.pack(draft).await?;
+        self.send(&package, None).await
+    }
+
+    /// Stores the files that a job names, as far as the hub does not hold them.
+    pub async fn pack<'a>(&self, draft: &'a Draft) -> Result<Package<'a>, Error> {
         let file = self.store_sources(draft).await?;
-        let request = self.request(Method::POST, "/jobs").json(&file);
+        let body = serde_json::to_vec(&file).map_err(|error| Error::answer(self.url(), error))?;
+        Ok(Package { draft, file, body })
+    }
+
+    /// Submits a job, with its order where the hub's money is on a chain.
+    pub async fn send(&self, package: &Package<'_>, order: Option<&SignedOrder>) -> Result<Submitted, Error> {
+        let draft = package.draft;
+        let request = self.connection.request(Method::POST, "/jobs").body(package.body.clone());
+        let request = request.header("content-type", "application/json");
         let request = request.header("idempotency-key", format!("{:032x}", draft.submission));
+        let request = match order {
+            Some(order) => {
+                let text = serde_json::to_string(order).map_err(|error| Error::answer(self.url(), error))?;
+                // The requester of a job with an order is who signed it.
+                request.header("gleaner-requester", order.order.requester.to_string()).header("gleaner-order", text)
+            }
+            None => request.header("gleaner-requester", self.requester()),
+        };
         match self.connection.json(request).await {
             Err(Error::Refused(problem)) => Err(match &problem.at {
                 Some(at) => draft.wrong(at, problem.detail),

@@ -5,7 +5,6 @@ use gleaner_wire::{Amount, Micros, Millis, State, TaskId};
 use crate::attempt::{Attempt, Why};
 use crate::effect::Effect;
 use crate::job::Group;
-use crate::ledger::Account;
 use crate::place::SeatId;
 use crate::pool::Trigger;
 use crate::state::Core;
@@ -57,6 +56,9 @@ impl Core {
         job.running += 1;
         job.held = Amount(job.held.0 + hold.0);
         let requester = job.requester;
+        if job.order.is_some() {
+            job.crew.insert(seat.worker);
+        }
 
         let wait = Micros(seat.backlog / u64::from(seat.slots));
         let expected = predicted.map(|predicted| self.now.after(Micros(wait.0 + predicted.0).millis()));
@@ -147,21 +149,6 @@ impl Core {
         let id = self.attempts.id(slot);
         let attempt = self.release_attempt(slot, effects);
         effects.push(Effect::CancelAttempt { worker: attempt.worker, attempt: id });
-    }
-
-    /// Pays a worker for the time it ran, out of what was set aside, less the platform's share.
-    pub(crate) fn pay(&mut self, attempt: &Attempt, ran: Micros) {
-        let price = attempt.price.per_second_over(ran).min(attempt.hold);
-        let share = price.basis_points(self.params.platform_share_points);
-        let earned = Amount(price.0 - share.0);
-        let order = Account::Order(attempt.job);
-        let paid = self.ledger.transfer(&order, &Account::Platform, share);
-        let paid = paid.and_then(|()| self.ledger.transfer(&order, &Account::Worker(attempt.worker), earned));
-        paid.expect("what was set aside for an attempt is part of its order");
-        let job = self.jobs.get_mut(&attempt.job).expect("an attempt's job is there");
-        job.spent = Amount(job.spent.0 + price.0);
-        let tally = job.tallies.entry(attempt.worker).or_default();
-        tally.earned = Amount(tally.earned.0 + earned.0);
     }
 
     fn occupy(&mut self, id: SeatId, predicted: Option<Micros>, effects: &mut Vec<Effect>) {

@@ -82,9 +82,9 @@ impl Core {
     /// Ends a job: calls off what runs, gives back what is left of the order, and hands the job to the archive.
     pub(crate) fn end_job(&mut self, id: JobId, phase: Phase, effects: &mut Vec<Effect>) {
         let job = self.jobs.get_mut(&id).expect("only live jobs end");
-        assert!(job.is_running(), "a job ends once");
+        assert!(!job.has_ended(), "a job ends once");
         match phase {
-            Phase::Running => unreachable!("a job does not end by running"),
+            Phase::Ordered | Phase::Running => unreachable!("a job does not end by going on"),
             Phase::Done => self.totals.jobs_done += 1,
             Phase::Cancelled => self.totals.jobs_cancelled += 1,
             Phase::Failed { .. } => self.totals.jobs_failed += 1,

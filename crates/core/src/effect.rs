@@ -35,6 +35,18 @@ pub enum Effect {
         /// Why, in words for its owner.
         reason: String,
     },
+    /// Tell the connection that the worker is not let in.
+    RefuseWorker {
+        /// Which connection.
+        session: Session,
+        /// Why, in words for its owner.
+        reason: String,
+    },
+    /// Have the job's order locked on the chain; `Core::order` has it.
+    LockOrder {
+        /// Whose.
+        job: JobId,
+    },
     /// Answer a submission.
     AcceptJob {
         /// Which request.

@@ -1,7 +1,7 @@
 //! What happens to a hub. Events are journaled before they are applied; replaying them gives the same state.
 use alloc::string::String;
 use alloc::vec::Vec;
-use gleaner_wire::{Amount, AttemptId, Finished, JobId, Offer, WorkerId, WorkerKey};
+use gleaner_wire::{Address, Amount, AttemptId, Finished, JobId, Offer, SignedOrder, WorkerId, WorkerKey};
 use serde::{Deserialize, Serialize};
 
 use crate::ledger::Account;
@@ -14,6 +14,23 @@ pub struct Ticket(pub u64);
 /// A number for each connection of a worker, so that the end of an old one does not end a new one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Session(pub u64);
+
+/// How an order ended on the chain, beside what was booked for it here.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Closing {
+    /// Whose.
+    pub job: JobId,
+    /// Who gets back what was not spent.
+    pub requester: String,
+    /// What was booked for each worker.
+    pub booked: Vec<(WorkerId, Amount)>,
+    /// What was booked for the platform.
+    pub fee: Amount,
+    /// What was booked as not spent.
+    pub rest: Amount,
+    /// What each worker was really paid; less than booked only if a dispute was lost or the hub came too late.
+    pub paid: Vec<(WorkerId, Amount)>,
+}
 
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -88,6 +105,38 @@ pub enum Event {
         requester: String,
         /// The job.
         graph: Graph,
+        /// What the requester signed for it, where money is on a chain.
+        order: Option<SignedOrder>,
+    },
+    /// The order's money is locked on the chain.
+    OrderLocked {
+        /// Whose.
+        job: JobId,
+        /// The platform's share of this order, in hundredths of a percent.
+        share_points: u32,
+    },
+    /// The order's money cannot be locked.
+    OrderRefused {
+        /// Whose.
+        job: JobId,
+        /// Why, in words for the requester.
+        reason: String,
+    },
+    /// The chain has closed an order: whatever was booked for it here is over.
+    OrderClosed(Closing),
+    /// The chain's terms, as they are now.
+    TermsSeen {
+        /// The platform's share, in hundredths of a percent.
+        share_points: u32,
+        /// What must stand behind every worker.
+        stake_min: Amount,
+    },
+    /// A provider's stake, as it is now.
+    StakeSeen {
+        /// Whose.
+        provider: Address,
+        /// How much.
+        stake: Amount,
     },
     /// The requester wants the job to stop.
     JobCancelled {

@@ -7,7 +7,7 @@ use gleaner_wire::api::{ExplainView, ReasonView, RunningView, WaitingView};
 use gleaner_wire::{InputSpec, JobId, State};
 
 use crate::attempt::{Attempt, Why};
-use crate::job::{Group, Job};
+use crate::job::{Group, Job, Phase};
 use crate::place::Seat;
 use crate::state::Core;
 
@@ -36,7 +36,7 @@ impl Core {
     /// Explains a job.
     pub fn explain(&self, id: JobId) -> Option<ExplainView> {
         let job = self.jobs.get(&id)?;
-        let groups = job.groups.iter().filter(|group| job.is_running() && !group.is_done());
+        let groups = job.groups.iter().filter(|group| !job.has_ended() && !group.is_done());
         let waiting = groups.filter_map(|group| self.waiting(job, group)).collect();
         let out = self.attempts.iter().filter(|(_, attempt)| attempt.job == id);
         let running: Vec<_> = out.take(RUNNING_MAX).map(|(slot, attempt)| self.running(job, slot, attempt)).collect();
@@ -51,7 +51,10 @@ impl Core {
             return None;
         }
         let mut reasons = Vec::new();
-        if not_open > 0 {
+        if job.phase == Phase::Ordered {
+            let text = "its money is not locked on the chain yet; that takes a block or two";
+            reasons.push(reason("order_unlocked", text, None));
+        } else if not_open > 0 {
             reasons.extend(self.unfinished_inputs(job, group));
         }
         if group.ready() > 0 {

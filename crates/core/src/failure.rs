@@ -44,7 +44,7 @@ impl Core {
     fn fail_quietly(&mut self, slot: u32, cause: Cause, detail: String, ran: Micros, effects: &mut Vec<Effect>) {
         let id = self.attempts.id(slot);
         let attempt = self.release_attempt(slot, effects);
-        self.bill_failure(&attempt, cause, ran);
+        self.bill_failure(&attempt, id, cause, ran);
         self.totals.attempts_failed[cause as usize] += 1;
         self.workers[attempt.worker.0 as usize].failed += 1;
         let job = self.jobs.get_mut(&attempt.job).expect("an attempt's job is there");
@@ -68,9 +68,9 @@ impl Core {
         }
     }
 
-    fn bill_failure(&mut self, attempt: &Attempt, cause: Cause, ran: Micros) {
+    fn bill_failure(&mut self, attempt: &Attempt, id: AttemptId, cause: Cause, ran: Micros) {
         match consequence(cause).payer {
-            Payer::Requester => self.pay(attempt, ran),
+            Payer::Requester => self.pay(attempt, id, ran, false),
             Payer::Nobody => {}
         }
     }

@@ -9,7 +9,7 @@ use crate::alarms::Alarm;
 use crate::assign::Placement;
 use crate::attempt::Why;
 use crate::effect::Effect;
-use crate::job::Group;
+use crate::job::{Group, Job};
 use crate::place::{SeatId, ShapeId, Tier};
 use crate::share::RequesterId;
 use crate::state::Core;
@@ -118,7 +118,8 @@ impl Core {
         }
         let worker = self.seats[seat.0 as usize].worker;
         loop {
-            let Some(state) = self.jobs.get(&job).filter(|job| job.is_running()) else { return Taken::No };
+            let admits = |job: &&Job| job.is_running() && job.admits(worker);
+            let Some(state) = self.jobs.get(&job).filter(admits) else { return Taken::No };
             let Some(index) = state.groups[usize::from(at)].peek(Some(worker)) else { return Taken::No };
             if self.take_known(job, at, index, effects) {
                 continue;
@@ -252,7 +253,8 @@ impl Core {
 
     /// The best idle seat for an element, or else the best that takes short work ahead.
     fn best_seat(&self, task: TaskId, first_rank: &mut usize) -> Found {
-        let group = &self.jobs[&task.job].groups[usize::from(task.group)];
+        let job = &self.jobs[&task.job];
+        let group = &job.groups[usize::from(task.group)];
         let shape = &self.shapes[group.shape];
         let region = self.classes.region_asked(&shape.needs);
         let trouble = group.troubles.get(&task.index);
@@ -262,7 +264,8 @@ impl Core {
                 let seat = &self.seats[id.0 as usize];
                 let fits = seat.fits(&shape.needs, region)
                     && trouble.is_none_or(|trouble| !trouble.avoids(seat.worker))
-                    && self.tier(id) == Some(tier);
+                    && self.tier(id) == Some(tier)
+                    && job.admits(seat.worker);
                 let payable = fits && self.can_pay(id, task);
                 too_dear |= fits && !payable;
                 payable

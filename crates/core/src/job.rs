@@ -3,7 +3,7 @@ use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::string::String;
 use alloc::vec::Vec;
 use gleaner_wire::job_file::Prefer;
-use gleaner_wire::{Amount, AttemptId, Cause, Hash, InputSpec, JobId, Micros, Millis, Output, WorkerId};
+use gleaner_wire::{Amount, AttemptId, Cause, Hash, InputSpec, JobId, Micros, Millis, Output, SignedOrder, WorkerId};
 use serde::{Deserialize, Serialize};
 
 use crate::learn::ProgramId;
@@ -11,16 +11,24 @@ use crate::place::ShapeId;
 use crate::plan;
 use crate::share::RequesterId;
 
+/// Workers that one order can pay and hold to their stake; the contracts have the same limit.
+pub(crate) const CREW_MAX: usize = 200;
 /// Failures that a job remembers.
 pub(crate) const FAILURES_KEPT: usize = 256;
 
 /// Where a job stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Phase {
+    /// Its money is not locked yet.
+    Ordered,
     Running,
     Done,
     Cancelled,
-    Failed { task: Option<(u16, u32)>, cause: Option<Cause>, reason: String },
+    Failed {
+        task: Option<(u16, u32)>,
+        cause: Option<Cause>,
+        reason: String,
+    },
 }
 
 /// A worker's part in a job.
@@ -30,6 +38,20 @@ pub(crate) struct Tally {
     pub failed: u64,
     pub ran: Micros,
     pub earned: Amount,
+    /// What the requester paid for it: what was earned and the platform's share.
+    pub gross: Amount,
+}
+
+/// One paid attempt of a job that is settled on a chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Paid {
+    pub attempt: AttemptId,
+    pub group: u16,
+    pub index: u32,
+    pub worker: WorkerId,
+    pub delivered: bool,
+    pub ran: Micros,
+    pub gross: Amount,
 }
 
 /// A failed or lost attempt.
@@ -191,11 +213,33 @@ pub(crate) struct Job {
     pub ended_at: Option<Millis>,
     pub tallies: BTreeMap<WorkerId, Tally>,
     pub failures: VecDeque<Failure>,
+    /// What the requester signed, where money is on a chain.
+    pub order: Option<SignedOrder>,
+    /// Who works on it, if there is an order: a chain pays so many at once and no more.
+    pub crew: BTreeSet<WorkerId>,
+    /// Whether that was locked.
+    pub locked: bool,
+    /// The platform's share of what this job pays, in hundredths of a percent.
+    pub share_points: u32,
+    /// Every paid attempt, if there is an order.
+    pub paid: Vec<Paid>,
 }
 
 impl Job {
     pub fn is_running(&self) -> bool {
         self.phase == Phase::Running
+    }
+
+    /// Whether this worker may work on it: a settlement names only so many.
+    pub fn admits(&self, worker: WorkerId) -> bool {
+        self.order.is_none() || self.crew.len() < CREW_MAX || self.crew.contains(&worker)
+    }
+
+    pub fn has_ended(&self) -> bool {
+        match self.phase {
+            Phase::Ordered | Phase::Running => false,
+            Phase::Done | Phase::Cancelled | Phase::Failed { .. } => true,
+        }
     }
 
     /// What may still be set aside.

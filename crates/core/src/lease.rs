@@ -38,7 +38,7 @@ impl Core {
     }
 
     fn on_job_deadline(&mut self, id: JobId, effects: &mut Vec<Effect>) {
-        let Some(job) = self.jobs.get(&id).filter(|job| job.is_running() && job.deadline <= self.now) else { return };
+        let Some(job) = self.jobs.get(&id).filter(|job| !job.has_ended() && job.deadline <= self.now) else { return };
         let left = job.tasks - job.done;
         let reason = alloc::format!("its time limit has passed with {left} tasks left; raise budget.time_max");
         self.end_job(id, Phase::Failed { task: None, cause: None, reason }, effects);

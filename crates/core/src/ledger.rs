@@ -47,6 +47,8 @@ pub struct Ledger {
     workers: Vec<Amount>,
     platform: Amount,
     issued: Amount,
+    /// What each worker was paid on a chain, ever.
+    paid: Vec<Amount>,
 }
 
 impl Ledger {
@@ -69,6 +71,33 @@ impl Ledger {
             self.credit(to, amount);
         }
         Ok(())
+    }
+
+    /// Takes money out of the books: it is on the chain now, with whom it belongs to.
+    pub fn leave(&mut self, account: &Account, amount: Amount) -> Result<(), Short> {
+        let holds = self.balance(account);
+        let Some(rest) = holds.checked_sub(amount) else {
+            return Err(Short { account: account.clone(), holds, wanted: amount });
+        };
+        if amount > Amount::ZERO {
+            *self.slot(account) = rest;
+            self.issued = Amount(self.issued.0 - amount.0);
+        }
+        Ok(())
+    }
+
+    /// Remembers what a worker was paid on the chain.
+    pub fn note_paid(&mut self, worker: WorkerId, amount: Amount) {
+        let index = worker.0 as usize;
+        if self.paid.len() <= index {
+            self.paid.resize(index + 1, Amount::ZERO);
+        }
+        self.paid[index] = Amount(self.paid[index].0.saturating_add(amount.0));
+    }
+
+    /// What a worker was paid on the chain so far.
+    pub fn paid(&self, worker: WorkerId) -> Amount {
+        self.paid.get(worker.0 as usize).copied().unwrap_or_default()
     }
 
     /// Closes an order: what is left of it goes back to the requester.
@@ -94,7 +123,7 @@ impl Ledger {
         self.requesters.contains_key(requester)
     }
 
-    /// What came in from outside.
+    /// What came in from outside and has not left again.
     pub fn issued(&self) -> Amount {
         self.issued
     }
@@ -108,9 +137,9 @@ impl Ledger {
         all.filter(|(_, amount)| *amount > Amount::ZERO)
     }
 
-    /// Whether what all accounts hold equals what came in.
+    /// Whether what all accounts hold equals what came in and has not left.
     pub fn balances(&self) -> bool {
-        self.accounts().map(|(_, amount)| u128::from(amount.0)).sum::<u128>() == u128::from(self.issued.0)
+        self.accounts().map(|(_, amount)| u128::from(amount.0)).sum::<u128>() == u128::from(self.issued().0)
     }
 
     fn credit(&mut self, account: &Account, amount: Amount) {

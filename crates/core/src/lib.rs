@@ -24,6 +24,7 @@ mod logarithm;
 mod memo;
 mod on;
 mod params;
+mod pay;
 mod place;
 pub mod plan;
 pub mod pool;
@@ -35,7 +36,8 @@ mod tail;
 mod view;
 
 pub use effect::Effect;
-pub use event::{Event, Session, Ticket};
+pub use event::{Closing, Event, Session, Ticket};
 pub use params::Params;
+pub use pay::{Bill, Receipt};
 pub use state::{Core, SnapshotError, Totals};
 pub use view::AttemptLabel;

@@ -31,6 +31,10 @@ pub struct Params {
     pub grace_ms: Millis,
     /// The price cap of a job that names none.
     pub price_max_default: Amount,
+    /// Whether a job runs only once its order is locked on a chain.
+    pub orders: bool,
+    /// The stake that must stand behind every worker, where money is on a chain.
+    pub stake_min: Amount,
 }
 
 impl Default for Params {
@@ -49,6 +53,8 @@ impl Default for Params {
             probation_ms: Millis(30_000),
             grace_ms: Millis(15_000),
             price_max_default: Amount::gln(1),
+            orders: false,
+            stake_min: Amount::ZERO,
         }
     }
 }

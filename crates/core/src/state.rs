@@ -1,7 +1,7 @@
 //! The whole state of a hub's decisions, and the one door through which it changes.
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
-use gleaner_wire::{AttemptId, Cause, JobId, Millis, StartAttempt, TaskSpec, WorkerId, WorkerKey};
+use gleaner_wire::{Address, Amount, AttemptId, Cause, JobId, Millis, StartAttempt, TaskSpec, WorkerId, WorkerKey};
 use serde::{Deserialize, Serialize};
 
 use crate::alarms::Alarms;
@@ -40,6 +40,10 @@ pub struct Totals {
     pub results_late: u64,
     /// Second attempts beside slow ones.
     pub second_attempts: u64,
+    /// Orders that the chain has closed.
+    pub orders_closed: u64,
+    /// Amounts of closed orders that the books did not hold; not zero only after a defect.
+    pub closings_wrong: u64,
     /// Workers connected now.
     pub workers_online: u64,
     /// Attempts out now.
@@ -56,6 +60,8 @@ pub struct Core {
     pub(crate) params: Params,
     pub(crate) now: Millis,
     pub(crate) ledger: Ledger,
+    /// What stands behind workers, where money is on a chain.
+    pub(crate) stakes: BTreeMap<Address, Amount>,
     pub(crate) workers: Vec<Worker>,
     pub(crate) by_key: BTreeMap<WorkerKey, WorkerId>,
     pub(crate) seats: Vec<Seat>,
@@ -95,6 +101,7 @@ impl Core {
             params,
             now: Millis(0),
             ledger: Ledger::default(),
+            stakes: BTreeMap::new(),
             workers: Vec::new(),
             by_key: BTreeMap::new(),
             seats: Vec::new(),
@@ -135,9 +142,14 @@ impl Core {
             Event::WorkerReadmitted { worker } => self.on_worker_readmitted(worker, effects),
             Event::LeasesRenewed { worker, held } => self.on_leases_renewed(worker, &held),
             Event::AttemptsFinished { worker, results } => self.on_attempts_finished(worker, results, effects),
-            Event::JobSubmitted { ticket, submission, requester, graph } => {
-                self.on_job_submitted(ticket, submission, &requester, graph, effects);
+            Event::JobSubmitted { ticket, submission, requester, graph, order } => {
+                self.on_job_submitted(ticket, submission, &requester, graph, order, effects);
             }
+            Event::OrderLocked { job, share_points } => self.on_order_locked(job, share_points, effects),
+            Event::OrderRefused { job, reason } => self.on_order_refused(job, reason, effects),
+            Event::OrderClosed(closing) => self.on_order_closed(&closing),
+            Event::TermsSeen { share_points, stake_min } => self.on_terms_seen(share_points, stake_min, effects),
+            Event::StakeSeen { provider, stake } => self.on_stake_seen(provider, stake, effects),
             Event::JobCancelled { job } => self.on_job_cancelled(job, effects),
             Event::JobArchived { job } => self.on_job_archived(job),
         }

@@ -176,6 +176,7 @@ impl Core {
         let worker = self.seats[seat.0 as usize].worker;
         let busy = |slot: u32| self.attempts.at(slot).worker == worker;
         let avoided = group.troubles.get(&index).is_some_and(|trouble| trouble.avoids(worker));
+        let avoided = avoided || !self.jobs[&id].admits(worker);
         if avoided || busy(slot) || twin.is_some_and(busy) {
             return false;
         }

@@ -43,6 +43,7 @@ impl Core {
             done: tally.done,
             failed: tally.failed,
             ran_micros: tally.ran.0,
+            gross: tally.gross,
             earned: tally.earned,
         });
         Some(JobView {
@@ -123,7 +124,8 @@ impl Core {
             running: worker.attempts.len() as u64,
             done: worker.done,
             failed: worker.failed,
-            earned: self.ledger.balance(&Account::Worker(id)),
+            earned: Amount(self.ledger.balance(&Account::Worker(id)).0.saturating_add(self.ledger.paid(id).0)),
+            settled: self.ledger.paid(id),
             speeds: seats.flat_map(|seat| seat.runtimes.iter().flatten().map(|offered| offered.speed)).collect(),
         })
     }
@@ -162,6 +164,7 @@ impl Core {
 
     pub(crate) fn job_state(&self, job: &Job) -> JobState {
         match &job.phase {
+            Phase::Ordered => JobState::Ordered,
             Phase::Running => JobState::Running,
             Phase::Done => JobState::Done,
             Phase::Cancelled => JobState::Cancelled,

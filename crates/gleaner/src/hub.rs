@@ -1,24 +1,58 @@
 //! `gleaner hub`: runs a hub until Ctrl-C.
 use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
+use gleaner_chain::genesis::Genesis;
+use gleaner_hub::money::{ChainConfig, FiatConfig, ReconcileView};
 use gleaner_wire::Amount;
 
+use crate::failure::Advice;
 use crate::interrupt::Interrupt;
-use crate::output::{data, say};
+use crate::output::{data, json, say};
 use crate::settings::Settings;
+use crate::words;
 
 /// Where a hub listens unless it is told otherwise.
 pub const LISTEN: &str = "127.0.0.1:7700";
 
+/// What else can be done with a hub.
+#[derive(clap::Subcommand)]
+enum Verb {
+    /// Compare the running hub's books with the chain, to the last unit
+    Reconcile {
+        /// Print the comparison as JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
 /// Options of `gleaner hub`.
 #[derive(clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct Args {
+    #[command(subcommand)]
+    verb: Option<Verb>,
     /// Address to listen on; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS", default_value = LISTEN)]
     listen: SocketAddr,
-    /// Starting credit of a requester that the hub has not seen before
+    /// Where money is: a chain inside the hub, the address of a chain's node, or the hub's own books
+    #[arg(long, value_name = "embedded|URL|none", default_value = "embedded")]
+    chain: String,
+    /// What an embedded chain is founded with: a preset (hub, capped) or a file
+    #[arg(long, value_name = "NAME|FILE", default_value = "hub")]
+    genesis: String,
+    /// Where the contracts are on the chain at URL, as `gleaner chain deploy` prints it
+    #[arg(long, value_name = "FILE")]
+    deployment: Option<PathBuf>,
+    /// Address for the embedded chain's JSON-RPC server; port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
+    rpc: SocketAddr,
+    /// Sell credits for ordinary money, as this TOML file says
+    #[arg(long, value_name = "FILE")]
+    fiat: Option<PathBuf>,
+    /// Starting credit of a requester that the hub has not seen before, with --chain none
     #[arg(long, value_name = "AMOUNT", default_value = "100 GLN")]
     credit: Amount,
     /// Listen on an address that other machines reach, although HTTP is not encrypted
@@ -26,14 +60,81 @@ pub struct Args {
     allow_remote: bool,
 }
 
+impl Args {
+    fn chain(&self) -> Result<ChainConfig> {
+        match self.chain.as_str() {
+            "none" => Ok(ChainConfig::None),
+            "embedded" => Ok(ChainConfig::Embedded { rpc: self.rpc, genesis: Box::new(self.genesis()?) }),
+            url => {
+                let help =
+                    "deploy the contracts with `gleaner chain deploy`, and name what it prints with --deployment FILE";
+                let file = self.deployment.as_ref().ok_or_else(|| Advice::new("where are the contracts?", help))?;
+                let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+                let deployment = serde_json::from_str(&text);
+                let deployment = deployment.with_context(|| format!("{} is not a deployment", file.display()))?;
+                Ok(ChainConfig::Remote { url: url.to_owned(), deployment: Box::new(deployment) })
+            }
+        }
+    }
+
+    fn fiat(&self) -> Result<Option<FiatConfig>> {
+        let Some(file) = &self.fiat else { return Ok(None) };
+        let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+        let config = toml::from_str(&text).with_context(|| format!("{} does not say how to sell", file.display()))?;
+        Ok(Some(config))
+    }
+
+    /// The genesis of a chain on one's own machine: short delays, so that nobody waits days for a vote.
+    fn genesis(&self) -> Result<Genesis> {
+        let genesis = match Genesis::preset(&self.genesis) {
+            Ok(genesis) => genesis,
+            Err(_) if Path::new(&self.genesis).exists() => {
+                let text = std::fs::read_to_string(&self.genesis);
+                Genesis::parse(&text.with_context(|| format!("cannot read {}", self.genesis))?)?
+            }
+            Err(error) => return Err(error.into()),
+        };
+        Ok(genesis.with_timings("local")?)
+    }
+}
+
+/// Compares the books of the hub with the chain. Fails if they differ.
+async fn reconcile(settings: &Settings, as_json: bool) -> Result<ExitCode> {
+    let client = settings.client().await?;
+    let view: ReconcileView = client.get("/reconcile").await?;
+    if as_json {
+        json(&view)?;
+    } else {
+        view.differences.iter().for_each(|difference| say(format!("differs: {difference}")));
+        let orders = words::count(view.orders, "order");
+        data(&format!(
+            "{}: {orders} compared at block {}, {} open; {} in the books and {} locked on the chain; {} paid to \
+             providers, {} to the platform",
+            if view.agrees { "the books and the chain agree" } else { "THE BOOKS AND THE CHAIN DIFFER" },
+            words::grouped(view.height),
+            words::grouped(view.open),
+            words::money(view.booked),
+            words::money(view.locked),
+            words::money(view.paid),
+            words::money(view.fees),
+        ))?;
+    }
+    Ok(if view.agrees { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
 /// Runs the hub. Its address is the one line on stdout, and in the file `address` for other commands.
 pub async fn perform(settings: &Settings, args: &Args) -> Result<ExitCode> {
+    if let Some(Verb::Reconcile { json }) = args.verb {
+        return reconcile(settings, json).await;
+    }
     let mut interrupt = Interrupt::listen()?;
     let folder = settings.hub_folder()?;
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
     let config = gleaner_hub::Config {
         credit: args.credit,
         allow_remote: args.allow_remote,
+        chain: args.chain()?,
+        fiat: args.fiat()?,
         ..gleaner_hub::Config::new(&folder, args.listen)
     };
     let mut hub = gleaner_hub::start(config).await?;

@@ -3,6 +3,7 @@
 //! No decision lives here; a verb is a file of its name.
 
 mod bench;
+mod chain;
 mod demo;
 mod doctor;
 mod failure;
@@ -10,16 +11,21 @@ mod hub;
 mod interrupt;
 mod job;
 mod network;
+mod order;
 mod output;
 mod price;
 mod progress;
+mod purse;
 mod run;
 mod settings;
 mod share;
 mod sim;
+mod stake;
 mod standstill;
 mod table;
 mod up;
+mod vote;
+mod wallet;
 mod watch;
 mod words;
 mod worker;
@@ -60,6 +66,15 @@ enum Verb {
     /// Look at workers and steer them
     #[command(subcommand)]
     Worker(worker::Verb),
+    /// Look at your money and move it
+    Wallet(wallet::Args),
+    /// Look at stake, put it up and take it out
+    Stake(stake::Args),
+    /// Propose changes of the economy, vote on them and carry them out
+    Vote(vote::Args),
+    /// Look at the chain that holds the money, or found one
+    #[command(subcommand)]
+    Chain(chain::Verb),
     /// Measure this build on this machine
     Bench(bench::Args),
     /// Run seeded worlds of slow, lossy and crashing workers around the scheduler
@@ -110,6 +125,10 @@ async fn perform(cli: Cli) -> Result<ExitCode> {
         Verb::Run(args) => run::perform(settings, &args).await,
         Verb::Job(verb) => job::perform(settings, verb).await,
         Verb::Worker(verb) => worker::perform(settings, verb).await,
+        Verb::Wallet(args) => wallet::perform(settings, args).await,
+        Verb::Stake(args) => stake::perform(settings, args).await,
+        Verb::Vote(args) => vote::perform(settings, args).await,
+        Verb::Chain(verb) => chain::perform(settings, verb).await,
         Verb::Bench(args) => bench::perform(&args).await,
         Verb::Sim(args) => sim::perform(&args),
         Verb::WgslChild => unreachable!("a child has no runtime and was started before"),

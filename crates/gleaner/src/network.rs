@@ -42,6 +42,8 @@ pub struct Plan {
     pub listen: SocketAddr,
     /// How many workers.
     pub workers: u32,
+    /// Options of the hub beside where it listens.
+    pub hub: Vec<String>,
     /// Options of each worker's `gleaner share`.
     pub share: Vec<String>,
     /// Environment of each worker.
@@ -221,7 +223,10 @@ impl Plan {
 
     /// Starts the hub and waits until it says its address.
     async fn start_hub(&self) -> Result<(Member, String)> {
-        let mut hub = self.spawn(HUB, &["hub", "--listen", &self.listen.to_string()], Stdio::piped(), &[])?;
+        let listen = self.listen.to_string();
+        let mut args = vec!["hub", "--listen", &listen];
+        args.extend(self.hub.iter().map(String::as_str));
+        let mut hub = self.spawn(HUB, &args, Stdio::piped(), &[])?;
         let url = hub.first_line().await?;
         Ok((hub, url))
     }

@@ -15,7 +15,7 @@ use crate::progress::{Progress, spinner};
 use crate::settings::Settings;
 use crate::standstill::Standstill;
 use crate::watch::Watch;
-use crate::{job, words};
+use crate::{job, order, words};
 
 /// Options of `gleaner run`.
 #[derive(clap::Args)]
@@ -38,7 +38,8 @@ pub struct Args {
 pub async fn perform(settings: &Settings, args: &Args) -> Result<ExitCode> {
     let draft = Draft::read(&args.file)?;
     let client = settings.client().await?;
-    let submitted = client.submit(&draft).await?;
+    let purse = order::purse(settings, &client).await?;
+    let submitted = order::submit(&client, purse.as_ref(), &draft).await?;
     announce(&draft, &submitted);
     if args.detach {
         if args.json {
@@ -52,6 +53,9 @@ pub async fn perform(settings: &Settings, args: &Args) -> Result<ExitCode> {
     let out = args.out.clone().unwrap_or_else(|| default_folder(&draft.file.name, &submitted));
     let fetched = fetch(&client, &view, &out).await?;
     say(job::show::summary(&view).trim_end());
+    if let Some(purse) = &purse {
+        say(order::settle(&client, purse, submitted.job).await?.words());
+    }
     if args.json {
         json(&view)?;
     }
@@ -119,7 +123,7 @@ fn finish(view: &JobView, fetched: &Fetched, out: &Path, quiet: bool) -> Result<
     }
     match &view.summary.state {
         JobState::Done => Ok(ExitCode::SUCCESS),
-        JobState::Running | JobState::Cancelled | JobState::Failed { .. } => Ok(ExitCode::FAILURE),
+        JobState::Ordered | JobState::Running | JobState::Cancelled | JobState::Failed { .. } => Ok(ExitCode::FAILURE),
     }
 }
 

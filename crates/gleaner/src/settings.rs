@@ -32,7 +32,27 @@ pub struct Settings {
     /// File with the hub's token [default: hub/api.token in the folder]
     #[arg(long, global = true, value_name = "FILE", help_heading = "Global options")]
     pub token_file: Option<PathBuf>,
-    /// In whose name jobs are submitted
+    /// Keystore file to pay with [default: wallet.json in the folder, made at first use]
+    #[arg(
+        long,
+        global = true,
+        env = "GLEANER_WALLET",
+        value_name = "FILE",
+        hide_env = true,
+        help_heading = "Global options"
+    )]
+    pub wallet: Option<PathBuf>,
+    /// File with the wallet's password [default: beside the wallet, the keyring, or asked for]
+    #[arg(
+        long,
+        global = true,
+        env = "GLEANER_PASSWORD_FILE",
+        value_name = "FILE",
+        hide_env = true,
+        help_heading = "Global options"
+    )]
+    pub password_file: Option<PathBuf>,
+    /// In whose name jobs are submitted, where money is on no chain
     #[arg(long, global = true, value_name = "NAME", default_value = "local", help_heading = "Global options")]
     pub requester: String,
     /// Say more on stderr; twice for everything
@@ -59,6 +79,14 @@ impl Settings {
     /// The hub's part of the state folder.
     pub fn hub_folder(&self) -> Result<PathBuf> {
         Ok(self.folder()?.join("hub"))
+    }
+
+    /// The keystore file to pay with.
+    pub fn wallet_file(&self) -> Result<PathBuf> {
+        match &self.wallet {
+            Some(file) => Ok(file.clone()),
+            None => Ok(self.folder()?.join("wallet.json")),
+        }
     }
 
     /// The address of the hub.

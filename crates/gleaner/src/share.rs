@@ -3,15 +3,23 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use gleaner_wire::{Millis, Offer};
+use gleaner_chain::wallet;
+use gleaner_client::{Client, Token};
+use gleaner_hub::money::ChainView;
+use gleaner_wire::{Address, Amount, Millis, Offer};
 use gleaner_worker::{Config, Finding, Report};
 use tokio::sync::watch;
 
+use crate::failure::Advice;
 use crate::interrupt::Interrupt;
 use crate::output::say;
 use crate::price::HourlyPrice;
+use crate::purse::{self, Purse};
 use crate::settings::Settings;
 use crate::{doctor, words};
+
+/// How many times the least stake a worker puts up where tokens are free, so that many orders can lock a part of it.
+const STAKE_TIMES: u64 = 10;
 
 /// Options of `gleaner share`.
 #[derive(clap::Args)]
@@ -45,7 +53,8 @@ pub struct Args {
 /// Shares the machine.
 pub async fn perform(settings: &Settings, args: &Args) -> Result<ExitCode> {
     let mut interrupt = Interrupt::listen()?;
-    let config = args.config(settings, settings.hub_url()?)?;
+    let mut config = args.config(settings, settings.hub_url()?)?;
+    config.provider = provider(settings, &config).await?;
     let (stop, stopped) = watch::channel(false);
     let worker = tokio::spawn(gleaner_worker::run(config, stopped, |report| tell(&report)));
     tokio::pin!(worker);
@@ -73,6 +82,7 @@ impl Args {
             dir: settings.folder()?.join("workers").join(self.number.to_string()),
             name: self.name.clone().unwrap_or_else(machine_name),
             region: self.region.clone(),
+            provider: None,
             price_per_second: self.price.per_second(),
             cpu_slots: if self.no_cpu { 0 } else { self.cpu_slots.unwrap_or(cores) },
             gpu: !self.no_gpu,
@@ -80,6 +90,43 @@ impl Args {
             adapter: self.adapter.clone(),
         })
     }
+}
+
+/// The account that is paid, with its stake in place; none if the hub's money is on no chain. A worker has a wallet of
+/// its own unless one is named.
+async fn provider(settings: &Settings, config: &Config) -> Result<Option<Address>> {
+    let client = Client::new(&config.hub, Token::new(""), "provider")?;
+    if client.get::<ChainView>("/chain").await.is_err_and(|error| error.is_not_found()) {
+        return Ok(None);
+    }
+    let account = match &settings.wallet {
+        Some(_) => purse::account(settings)?,
+        None => wallet::own(&config.dir.join("wallet.json"))?,
+    };
+    let purse = Purse::of(&client, account).await?;
+    stake_up(&client, &purse).await?;
+    Ok(Some(Address(purse.account.address().into_array())))
+}
+
+/// Puts the least stake behind the worker on a chain that gives tokens away. Elsewhere its owner does that.
+async fn stake_up(client: &Client, purse: &Purse) -> Result<()> {
+    let (address, needed) = (purse.account.address(), purse.view.terms.stake_min);
+    if purse.market.stake_of(address).await? >= needed {
+        return Ok(());
+    }
+    if !purse.view.faucet {
+        let problem = format!("{} must stand behind this worker, and {address} has staked less", words::money(needed));
+        let wallet = "workers/1/wallet.json in the state folder, unless --wallet names another";
+        let help = format!("send tokens and gas to {address}, then `gleaner stake add` with its wallet ({wallet})");
+        return Err(Advice::new(problem, help).into());
+    }
+    purse.fill(client).await?;
+    let stake = Amount(needed.0.saturating_mul(STAKE_TIMES));
+    let call = purse.market.stake_with_permit(&purse.account, stake).await?;
+    purse.send(&call).await?;
+    purse.send(&purse.market.allow(purse.view.hub, stake)).await?;
+    say(format!("staked {} of {address}, which the faucet gave", words::money(stake)));
+    Ok(())
 }
 
 fn own_program() -> Result<PathBuf> {

@@ -41,6 +41,7 @@ pub async fn perform(settings: &Settings, args: &Args) -> Result<ExitCode> {
         folder,
         listen: args.listen,
         workers: args.workers,
+        hub: Vec::new(),
         share: vec!["--cpu-slots".to_owned(), slots.to_string()],
         environment: Vec::new(),
     };
@@ -117,6 +118,7 @@ fn tell_job(job: &JobSummary, running: &mut BTreeSet<JobId>) {
         running.remove(&job.id);
     }
     match &job.state {
+        JobState::Ordered => {}
         JobState::Running if running.insert(job.id) => {
             say(format!("{head} · {} from {}", words::count(job.tasks, "task"), words::plain(&job.requester)));
         }

@@ -67,6 +67,7 @@ pub fn grouped(number: u64) -> String {
 /// A job's state in one word.
 pub fn state(state: &JobState) -> &'static str {
     match state {
+        JobState::Ordered => "ordered",
         JobState::Running => "running",
         JobState::Done => "done",
         JobState::Cancelled => "cancelled",

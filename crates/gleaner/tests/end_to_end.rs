@@ -223,7 +223,7 @@ fn a_job_survives_the_death_of_its_hub_and_its_watcher_notices_nothing() {
 #[test]
 fn a_second_hub_on_the_same_folder_is_refused() {
     let network = Network::start(0);
-    let ended = network.run(&["hub", "--listen", "127.0.0.1:0"]);
+    let ended = network.run(&["hub", "--listen", "127.0.0.1:0", "--chain", "none"]);
     assert_eq!(ended.code, 1, "{ended:?}");
     assert!(ended.stderr.contains("another hub (process "), "{}", ended.stderr);
 }

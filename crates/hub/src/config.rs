@@ -1,4 +1,5 @@
 //! What a hub is told when it starts. Read once, passed down.
+use crate::money::{ChainConfig, FiatConfig};
 use gleaner_core::Params;
 use gleaner_wire::{Amount, ByteSize};
 use std::net::SocketAddr;
@@ -17,6 +18,10 @@ pub struct Config {
     pub allow_remote: bool,
     /// The most bytes that all blobs together may take.
     pub blobs_bytes_max: ByteSize,
+    /// Where money is.
+    pub chain: ChainConfig,
+    /// How credits are sold for ordinary money, if they are.
+    pub fiat: Option<FiatConfig>,
     /// What the core goes by. Fixed when the journal is made; later values are ignored.
     pub params: Params,
 }
@@ -30,6 +35,8 @@ impl Config {
             credit: Amount::gln(100),
             allow_remote: false,
             blobs_bytes_max: ByteSize::mib(64 * 1024),
+            chain: ChainConfig::None,
+            fiat: None,
             params: Params::default(),
         }
     }

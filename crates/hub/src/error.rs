@@ -44,6 +44,20 @@ pub enum Error {
         /// Why.
         source: crate::journal::Error,
     },
+    /// The folder is of a hub whose money is elsewhere.
+    #[error(
+        "the hub in {path} was founded with its money {}: start it so, or choose another folder with --dir",
+        if *on_chain { "on a chain" } else { "in its own books (--chain none)" }
+    )]
+    OtherMoney {
+        /// The folder.
+        path: PathBuf,
+        /// Whether it was founded with a chain.
+        on_chain: bool,
+    },
+    /// The chain, or the hub's account on it, cannot be used.
+    #[error("the hub has no money to work with")]
+    Money(#[from] Box<crate::money::OpenError>),
     /// The keeper thread ended by a defect.
     #[error("the hub stopped because of a defect in it; what was acknowledged is in the journal: start it again")]
     Defect,

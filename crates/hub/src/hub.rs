@@ -6,9 +6,12 @@ use crate::keeper::{Ending, Keeper, Parts, channel};
 use crate::live::Live;
 use crate::lock::FolderLock;
 use crate::metrics::Metrics;
+use crate::money::{self, Bell};
 use crate::status::Status;
 use crate::token::Tokens;
 use crate::{Config, Error, logs};
+use gleaner_chain::rpc::Server;
+use gleaner_core::Params;
 use std::net::SocketAddr;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -25,6 +28,8 @@ pub struct Hub {
     stopping: watch::Sender<bool>,
     keeper: Option<JoinHandle<()>>,
     ended: oneshot::Receiver<Result<(), Error>>,
+    /// The embedded chain's server, which ends with the hub.
+    _rpc: Option<Server>,
 }
 
 /// Starts a hub: takes its folder, replays its journal, listens.
@@ -44,24 +49,34 @@ pub async fn start(config: Config) -> Result<Hub, Error> {
     let (ending, ending_seen) = watch::channel(Ending::No);
     let (stopping, stopping_seen) = watch::channel(false);
     // A long journal takes a while to replay, and the disk may be slow.
+    let (chain, fiat, dir) = (config.chain.clone(), config.fiat.clone(), config.dir.clone());
     let opening = tokio::task::spawn_blocking(move || open(&config, lock, runtime, ending_seen, stopping_seen));
-    let opened = opening.await.map_err(|_| Error::Defect)??;
+    let Opened { keeper, mut shared, token_file, journal_path } = opening.await.map_err(|_| Error::Defect)??;
+    let bell = keeper.bell();
+    let opened = money::open(&chain, fiat.as_ref(), &dir, shared.archive.clone(), bell).await.map_err(Box::new)?;
+    let rpc = opened.map(|opened| {
+        shared.money = Some(Arc::new(opened.money));
+        opened.server
+    });
+    let shared = Arc::new(shared);
     let (ended_sender, ended) = oneshot::channel();
-    let Opened { keeper, shared, token_file, journal_path } = opened;
     let keeper = std::thread::Builder::new().name("hub-keeper".to_owned()).spawn(move || {
         let result = keeper.run().map_err(|source| Error::Journal { path: journal_path, source });
         // Whoever waits for the end may have gone away.
         let _ = ended_sender.send(result);
     });
     let keeper = keeper.map_err(|source| Error::Folder { path: token_file.clone(), source })?;
+    if let Some(money) = &shared.money {
+        money.start(shared.keeper.clone(), stopping.subscribe());
+    }
     tokio::spawn(serve(listener, router(&shared), Arc::clone(&shared.metrics), stopping.subscribe()));
     tracing::info!(%address, "the hub listens");
-    Ok(Hub { address, token_file, ending, stopping, keeper: Some(keeper), ended })
+    Ok(Hub { address, token_file, ending, stopping, keeper: Some(keeper), ended, _rpc: rpc.flatten() })
 }
 
 struct Opened {
     keeper: Keeper,
-    shared: Arc<Shared>,
+    shared: Shared,
     token_file: PathBuf,
     journal_path: PathBuf,
 }
@@ -84,7 +99,11 @@ fn open(
     let blobs = Store::open(&blobs_dir, config.blobs_bytes_max.0).map_err(folder(&blobs_dir))?;
     let journal_path = dir.join("hub.db");
     let wrong = |source| Error::Journal { path: journal_path.clone(), source };
-    let (journal, recovered) = Journal::open(&journal_path, &config.params).map_err(wrong)?;
+    let params = Params { orders: config.chain.is_some(), ..config.params.clone() };
+    let (journal, recovered) = Journal::open(&journal_path, &params).map_err(wrong)?;
+    if recovered.core.params().orders != params.orders {
+        return Err(Error::OtherMoney { path: dir.clone(), on_chain: !params.orders });
+    }
     let (heartbeat_ms, lease_ms) = (recovered.core.params().heartbeat_ms, recovered.core.params().lease_ms);
     let archive = Archive::open(&journal_path).map_err(wrong)?;
     let metrics = Arc::new(Metrics::new());
@@ -98,6 +117,7 @@ fn open(
         recovered,
         inbox,
         credit: config.credit,
+        bell: Bell::default(),
         live: live.clone(),
         logs: log_writer,
         metrics: Arc::clone(&metrics),
@@ -113,12 +133,13 @@ fn open(
         archive,
         logs: log_reader,
         live,
+        money: None,
         metrics,
         heartbeat_ms,
         lease_ms,
         stopping,
     };
-    Ok(Opened { keeper, shared: Arc::new(shared), token_file, journal_path })
+    Ok(Opened { keeper, shared, token_file, journal_path })
 }
 
 impl Hub {

@@ -17,6 +17,7 @@ mod live;
 mod lock;
 mod logs;
 mod metrics;
+pub mod money;
 mod session;
 mod status;
 mod token;

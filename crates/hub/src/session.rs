@@ -106,8 +106,8 @@ async fn converse(
     let proved = timeout(limit, handshake(sink, stream)).await;
     let proved = proved.unwrap_or(Err(End::Gone))?;
     let session = shared.keeper.session();
-    let (backlog, queue) = Backlog::new();
-    let worker = join(shared, proved, session, backlog).await?;
+    let (backlog, mut queue) = Backlog::new();
+    let worker = join(shared, proved, session, backlog, &mut queue).await?;
     let result = converse_as(shared, worker, session, sink, stream, queue).await;
     // A keeper that has stopped knows that every connection ends.
     let _ = shared.keeper.send(Command::Worker { worker, session, report: Report::Left }).await;
@@ -143,12 +143,23 @@ async fn handshake(
     Ok(Proved { key, offer, paused, held })
 }
 
-async fn join(shared: &Arc<Shared>, proved: Proved, session: Session, outgoing: Backlog) -> Result<WorkerId, End> {
+async fn join(
+    shared: &Arc<Shared>,
+    proved: Proved,
+    session: Session,
+    outgoing: Backlog,
+    queue: &mut BacklogReceiver,
+) -> Result<WorkerId, End> {
     let Proved { key, offer, paused, held } = proved;
+    if let (Some(money), Some(provider)) = (&shared.money, offer.provider) {
+        let seen = money.see_stake(&shared.keeper, provider).await;
+        seen.map_err(|trouble| End::Refused(format!("the stake of {provider} cannot be looked at: {trouble}")))?;
+    }
     let (welcome, welcomed) = oneshot::channel();
     let join = Join { key, session, offer, paused, held, outgoing, welcome };
     shared.keeper.send(Command::Join(Box::new(join))).await.map_err(|_| End::Gone)?;
-    welcomed.await.map_err(|_| End::Gone)
+    // A worker that is not let in is told why.
+    welcomed.await.map_err(|_| queue.refusal().map_or(End::Gone, End::Refused))
 }
 
 /// Both directions at once, so that neither waits for the other.

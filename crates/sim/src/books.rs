@@ -9,6 +9,8 @@ use gleaner_wire::api::JobState;
 use gleaner_wire::{Amount, AttemptId, Finished, InputSpec, JobId, Outcome, Output, WorkerId};
 
 use crate::job_plan::JobPlan;
+use crate::order_books::OrderBooks;
+use crate::scenario::Scenario;
 
 /// An attempt that was started.
 struct Started {
@@ -36,6 +38,8 @@ pub(crate) struct Claim {
     most: u64,
     done: Vec<(AttemptId, Output)>,
     failed: Vec<AttemptId>,
+    /// What workers lose because an order was given back.
+    lost: BTreeMap<WorkerId, u64>,
 }
 
 /// The books.
@@ -46,22 +50,31 @@ pub(crate) struct Books {
     by_plan: BTreeMap<u64, JobId>,
     attempts: BTreeMap<AttemptId, Started>,
     earned: Vec<Amount>,
+    /// Where money is on a chain.
+    orders: Option<OrderBooks>,
 }
 
 impl Books {
-    pub fn new(plans: &[JobPlan]) -> Self {
+    pub fn new(scenario: &Scenario) -> Self {
         Self {
-            plans: plans.to_vec(),
+            plans: scenario.jobs.clone(),
             deposits: BTreeMap::new(),
             jobs: BTreeMap::new(),
             by_plan: BTreeMap::new(),
             attempts: BTreeMap::new(),
             earned: Vec::new(),
+            orders: OrderBooks::new(scenario),
         }
     }
 
     /// Looks at an event before it is applied.
     pub fn before(&mut self, core: &Core, event: &Event) -> Result<Claim, String> {
+        if let Some(orders) = &mut self.orders {
+            let lost = orders.before(event)?;
+            if !lost.is_empty() {
+                return Ok(Claim { lost, ..Claim::default() });
+            }
+        }
         match event {
             Event::Deposited { account: Account::Requester(name), amount } => {
                 *self.deposits.entry(name.clone()).or_default() += amount.0;
@@ -79,7 +92,12 @@ impl Books {
             | Event::LeasesRenewed { .. }
             | Event::JobSubmitted { .. }
             | Event::JobCancelled { .. }
-            | Event::JobArchived { .. } => Ok(Claim::default()),
+            | Event::JobArchived { .. }
+            | Event::OrderLocked { .. }
+            | Event::OrderRefused { .. }
+            | Event::OrderClosed(_)
+            | Event::TermsSeen { .. }
+            | Event::StakeSeen { .. } => Ok(Claim::default()),
         }
     }
 
@@ -143,9 +161,10 @@ impl Books {
 
     fn check_earned(&mut self, core: &Core, claim: &Claim) -> Result<(), String> {
         for (before, id) in self.earned.iter_mut().zip(0..) {
-            let now = core.balance(&Account::Worker(WorkerId(id)));
+            let now = earned(core, WorkerId(id), self.orders.is_some());
             let most = if claim.sender == Some(WorkerId(id)) { claim.most } else { 0 };
-            let gained = now.0.checked_sub(before.0).ok_or_else(|| format!("worker {id} lost money"))?;
+            let lost = claim.lost.get(&WorkerId(id)).copied().unwrap_or(0);
+            let gained = (now.0 + lost).checked_sub(before.0).ok_or_else(|| format!("worker {id} lost money"))?;
             ensure(gained <= most, || format!("worker {id} was paid {gained} and can have earned {most} at most"))?;
             *before = now;
         }
@@ -161,14 +180,19 @@ impl Books {
                 }
                 Ok(())
             }
-            Effect::AcceptJob { ticket, job, reserved, .. } => self.accept(*ticket, *job, *reserved),
+            Effect::AcceptJob { ticket, job, reserved, .. } => self.accept(core, *ticket, *job, *reserved),
             Effect::ArchiveJob { job } => self.end(core, *job),
-            Effect::WelcomeWorker { worker, .. } => {
+            Effect::WelcomeWorker { worker, session } => {
                 let count = self.earned.len().max(worker.0 as usize + 1);
                 self.earned.resize(count, Amount::ZERO);
+                self.orders.as_mut().map_or(Ok(()), |orders| orders.welcome(core, *worker, *session))
+            }
+            Effect::DisconnectWorker { worker, .. } => {
+                self.orders.iter_mut().for_each(|orders| orders.send_away(*worker));
                 Ok(())
             }
-            Effect::DisconnectWorker { .. }
+            Effect::RefuseWorker { .. }
+            | Effect::LockOrder { .. }
             | Effect::RefuseJob { .. }
             | Effect::AnnounceJob { .. }
             | Effect::AnnounceWorker { .. }
@@ -188,17 +212,18 @@ impl Books {
         ensure(runs && device.memory.0 >= spec.limits.memory, || format!("{} does not fit worker {worker}", name()))?;
         let booked = self.jobs.get(&job).ok_or("an attempt of a job that was never accepted")?;
         ensure(!booked.done.contains(&(group, index)), || format!("{} is started again after it was done", name()))?;
+        self.orders.as_ref().map_or(Ok(()), |orders| orders.start(worker, job))?;
         let price = device.price_per_second;
         let before = self.attempts.insert(attempt, Started { worker, job, group, index, price, ended: false });
         ensure(before.is_none(), || format!("attempt {attempt} was started twice"))
     }
 
-    fn accept(&mut self, ticket: Ticket, job: JobId, cap: Amount) -> Result<(), String> {
+    fn accept(&mut self, core: &Core, ticket: Ticket, job: JobId, cap: Amount) -> Result<(), String> {
         let before = *self.by_plan.entry(ticket.0).or_insert(job);
         ensure(before == job, || format!("one submission became the jobs {before} and {job}"))?;
         let plan = ticket.0 as usize;
         self.jobs.entry(job).or_insert(Booked { plan, cap, done: BTreeSet::new(), cost: None });
-        Ok(())
+        self.orders.as_mut().map_or(Ok(()), |orders| orders.accept(core, job, cap))
     }
 
     fn end(&mut self, core: &Core, job: JobId) -> Result<(), String> {
@@ -209,18 +234,23 @@ impl Books {
         }
         ensure(summary.spent <= booked.cap, || format!("job {job} cost more than its cap"))?;
         let plan = &self.plans[booked.plan];
+        self.orders.as_mut().map_or(Ok(()), |orders| orders.end(core, &summary))?;
+        let refused = self.orders.as_ref().is_some_and(|orders| orders.was_refused(job));
         match &summary.state {
-            JobState::Running => Err(format!("job {job} is to be archived and still runs")),
+            JobState::Ordered | JobState::Running => Err(format!("job {job} is to be archived and still runs")),
             JobState::Done => check_outputs(core, job, plan),
             JobState::Cancelled => ensure(plan.cancel_at.is_some(), || format!("nobody cancelled job {job}")),
             JobState::Failed { reason, .. } => {
-                ensure(plan.may_fail, || format!("nothing explains that job {job} failed: {reason}"))
+                ensure(plan.may_fail || refused, || format!("nothing explains that job {job} failed: {reason}"))
             }
         }
     }
 
     /// The requesters' money: what is left, what is reserved and what was spent make up what came in.
     pub fn check_money(&self, core: &Core) -> Result<(), String> {
+        if let Some(orders) = &self.orders {
+            return orders.check_money(core);
+        }
         let ledger = core.ledger_view();
         let sum: u64 = ledger.accounts.values().map(|amount| amount.0).sum();
         let deposited: u64 = self.deposits.values().sum();
@@ -235,10 +265,26 @@ impl Books {
         Ok(())
     }
 
+    /// What must hold of orders after every step.
+    pub fn check_orders(&self, core: &Core) -> Result<(), String> {
+        self.orders.as_ref().map_or(Ok(()), |orders| orders.check(core))
+    }
+
+    /// What must hold of orders when everything is over.
+    pub fn look_back(&self, core: &Core) -> Result<(), String> {
+        self.orders.as_ref().map_or(Ok(()), |orders| orders.look_back(core))
+    }
+
     /// Whether this submission has led to a job that ended.
     pub fn has_ended(&self, plan: usize) -> bool {
         self.by_plan.get(&(plan as u64)).is_some_and(|job| self.jobs[job].cost.is_some())
     }
+}
+
+/// What a worker has earned so far, in the books or paid on a chain.
+fn earned(core: &Core, worker: WorkerId, on_chain: bool) -> Amount {
+    let view = if on_chain { core.worker_view(worker) } else { None };
+    view.map_or_else(|| core.balance(&Account::Worker(worker)), |view| view.earned)
 }
 
 /// Every task of a job that is done has delivered what is true of it.

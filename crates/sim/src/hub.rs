@@ -23,8 +23,8 @@ pub(crate) struct Hub {
 }
 
 impl Hub {
-    pub fn new(keeps: Journal) -> Self {
-        let core = Core::new(Params::default());
+    pub fn new(params: Params, keeps: Journal) -> Self {
+        let core = Core::new(params);
         let snapshot = core.snapshot();
         Self { core, keeps, snapshot, events: Vec::new() }
     }

@@ -2,6 +2,7 @@
 use gleaner_core::{Effect, Event, Session};
 use gleaner_wire::{JobId, Millis, ToHub, ToWorker, WorkerId, WorkerKey};
 
+use crate::chain::Chain;
 use crate::scenario::MILLISECOND;
 use crate::world::{Answer, What, World};
 
@@ -18,6 +19,12 @@ impl World<'_> {
         }
         if let ToHub::Hello { key, offer, paused, held, .. } = message {
             offer.check().map_err(|error| error.to_string())?;
+            if let Some(provider) = offer.provider {
+                self.see_stake(provider)?;
+            }
+            if !self.hub_up {
+                return Ok(());
+            }
             if let Some(old) = self.sessions[worker as usize].replace(session) {
                 let seen = self.now + self.chance.below(REPLACED_MS_MAX) * MILLISECOND;
                 self.agenda.note(seen, What::Ended { worker, session: old });
@@ -69,6 +76,8 @@ impl World<'_> {
             Effect::StartAttempt { .. }
             | Effect::CancelAttempt { .. }
             | Effect::DisconnectWorker { .. }
+            | Effect::RefuseWorker { .. }
+            | Effect::LockOrder { .. }
             | Effect::RefuseJob { .. }
             | Effect::AnnounceJob { .. }
             | Effect::AnnounceWorker { .. }
@@ -112,6 +121,8 @@ impl World<'_> {
                     self.send_to_worker(self.indices[worker.0 as usize], ToWorker::Cancel(vec![*attempt]));
                 }
                 Effect::DisconnectWorker { worker, .. } => self.hang_up(*worker),
+                Effect::RefuseWorker { session, .. } => self.refuse_worker(*session),
+                Effect::LockOrder { job } => self.send_lock(*job),
                 Effect::AcceptJob { ticket, job, .. } => {
                     self.answers[ticket.0 as usize] = Answer::Accepted(*job);
                 }
@@ -119,7 +130,11 @@ impl World<'_> {
                     let before = std::mem::replace(&mut self.answers[ticket.0 as usize], Answer::Refused);
                     self.open_jobs -= usize::from(before == Answer::None);
                 }
-                Effect::ArchiveJob { job } => self.agenda.note(self.now + ARCHIVE_TIME, What::Archived(*job)),
+                Effect::ArchiveJob { job } => {
+                    // A slow archive gives a late lock time to meet the ended job.
+                    let takes = self.chain.as_mut().map_or(ARCHIVE_TIME, Chain::delay);
+                    self.agenda.note(self.now + takes, What::Archived(*job));
+                }
                 Effect::AnnounceJob { .. } | Effect::AnnounceWorker { .. } | Effect::AnnounceFailure { .. } => {}
             }
         }
@@ -127,6 +142,7 @@ impl World<'_> {
 
     fn hang_up(&mut self, worker: WorkerId) {
         let worker = self.indices[worker.0 as usize];
+        self.chain.iter_mut().for_each(|chain| chain.seen.workers_sent_away += 1);
         if let Some(session) = self.sessions[worker as usize].take() {
             self.agenda.note(self.now, What::Ended { worker, session });
             let seen = self.now + self.latency(worker);

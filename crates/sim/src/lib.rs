@@ -5,12 +5,17 @@
 
 mod agenda;
 mod books;
+mod chain;
+mod chain_side;
 mod chance;
 mod compare;
 mod faults;
 mod hub;
 mod hub_side;
 mod job_plan;
+mod order_books;
+#[cfg(test)]
+mod order_properties;
 #[cfg(test)]
 mod properties;
 mod report;

@@ -28,7 +28,8 @@ fn scenario(workers: u32, jobs: Vec<JobPlan>, fates: Vec<(u64, Fate)>) -> Scenar
     };
     let workers = (0..workers).map(equal).collect();
     let calm_at = faults.calm_at_ms * MILLISECOND;
-    Scenario { seed: 1, replay: "cargo nextest run -p gleaner-sim".into(), faults, workers, jobs, fates, calm_at }
+    let replay = "cargo nextest run -p gleaner-sim".into();
+    Scenario { seed: 1, replay, faults, workers, jobs, fates, calm_at, chain: None }
 }
 
 fn play(scenario: &Scenario) -> World<'_> {
@@ -136,7 +137,7 @@ fn a_snapshot_at_every_step_changes_nothing() {
         let scenario = Scenario::small(seed);
         let mut plain = World::new(&scenario, Watch::EveryStep);
         let mut restored = World::new(&scenario, Watch::EveryStep);
-        restored.hub = Hub::new(Journal::Restored);
+        restored.hub = Hub::new(scenario.params(), Journal::Restored);
         plain.run().expect("no invariant breaks");
         restored.run().expect("no invariant breaks");
         assert_eq!(plain.report(), restored.report(), "seed {seed}");

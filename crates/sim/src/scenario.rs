@@ -1,7 +1,9 @@
 //! A world before it runs: its workers, its jobs, and every fate that will strike it, all drawn from one seed.
+use gleaner_core::Params;
 use gleaner_wire::job_file::Prefer;
-use gleaner_wire::{Amount, ByteSize, DeviceKind, DeviceOffer, Each, Offer, Runtime, RuntimeOffer};
+use gleaner_wire::{Address, Amount, ByteSize, DeviceKind, DeviceOffer, Each, Offer, Runtime, RuntimeOffer};
 
+use crate::chain::{self, ChainPlan};
 use crate::chance::{Chance, mix_two};
 use crate::faults::{FATES, Faults};
 use crate::job_plan::{self, JobPlan};
@@ -31,6 +33,8 @@ pub(crate) struct WorkerPlan {
     pub latency_ms: u16,
     /// Runs in which its device breaks, per mille.
     pub device_faults: u16,
+    /// The account that is paid for its work, where money is on a chain.
+    pub provider: Option<Address>,
 }
 
 /// Something that strikes a worker or the hub.
@@ -71,6 +75,8 @@ pub(crate) struct Scenario {
     pub fates: Vec<(u64, Fate)>,
     /// When faults stop, in microseconds.
     pub calm_at: u64,
+    /// Where money is, if not with the hub.
+    pub chain: Option<ChainPlan>,
 }
 
 impl Scenario {
@@ -87,7 +93,8 @@ impl Scenario {
         }
         let jobs = job_plan::drawn(&mut chance, faults.calm_at_ms);
         let replay = format!("gleaner sim --seeds 1 --from {seed}");
-        Self::with_fates(seed, replay, faults, workers, jobs, &mut chance)
+        let chain = ChainPlan::drawn(seed, workers.len(), faults.calm_at_ms);
+        Self::with_fates(seed, replay, faults, workers, jobs, &mut chance).on(chain)
     }
 
     /// A world of GPU workers and arrays of short tasks, as large as you like.
@@ -119,7 +126,26 @@ impl Scenario {
         }
         let replay = format!("gleaner sim compare --seeds 1 --from {seed}");
         let calm_at = faults.calm_at_ms * MILLISECOND;
-        Self { seed, replay, faults, workers, jobs, fates, calm_at }
+        Self { seed, replay, faults, workers, jobs, fates, calm_at, chain: None }
+    }
+
+    /// The same world with its money on this chain: workers and requesters have accounts.
+    fn on(mut self, chain: Option<ChainPlan>) -> Self {
+        if let Some(chain) = &chain {
+            for (worker, provider) in self.workers.iter_mut().zip(&chain.providers) {
+                worker.provider = Some(*provider);
+            }
+            for job in &mut self.jobs {
+                job.requester = chain::account(&job.requester).to_string();
+            }
+        }
+        Self { chain, ..self }
+    }
+
+    /// What the hub is founded with.
+    pub fn params(&self) -> Params {
+        let stake_min = self.chain.as_ref().map_or(Amount::ZERO, |chain| chain.stake_min);
+        Params { orders: self.chain.is_some(), stake_min, ..Params::default() }
     }
 
     /// How many tasks the first job has.
@@ -138,7 +164,7 @@ impl Scenario {
     ) -> Self {
         let fates = fates(chance, &faults, workers.len() as u32);
         let calm_at = faults.calm_at_ms * MILLISECOND;
-        Self { seed, replay, faults, workers, jobs, fates, calm_at }
+        Self { seed, replay, faults, workers, jobs, fates, calm_at, chain: None }
     }
 }
 
@@ -203,6 +229,7 @@ impl WorkerPlan {
             processor: chance.hits(600),
             latency_ms: chance.log_uniform(1, 200) as u16,
             device_faults: if flaky { faults.device_faults as u16 } else { 0 },
+            provider: None,
         }
     }
 
@@ -224,7 +251,8 @@ impl WorkerPlan {
         if self.kind == DeviceKind::Cpu || self.processor && !dropped {
             devices.push(self.device(DeviceKind::Cpu, Runtime::Wasm, twist));
         }
-        Offer { name: format!("worker-{index}"), region: format!("region-{}", self.region), devices }
+        let (name, region) = (format!("worker-{index}"), format!("region-{}", self.region));
+        Offer { name, region, provider: self.provider, devices }
     }
 
     fn device(&self, kind: DeviceKind, runtime: Runtime, twist: u64) -> DeviceOffer {

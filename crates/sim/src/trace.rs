@@ -42,6 +42,8 @@ impl Trace {
             Effect::AnnounceWorker { worker } => (7, worker.0.into(), 0, ""),
             Effect::AnnounceFailure { job } => (8, job.0, 0, ""),
             Effect::ArchiveJob { job } => (9, job.0, 0, ""),
+            Effect::RefuseWorker { session, reason } => (10, session.0, 0, reason),
+            Effect::LockOrder { job } => (11, job.0, 0, ""),
         };
         let mut record = [kind; 17];
         record[1..9].copy_from_slice(&first.to_le_bytes());

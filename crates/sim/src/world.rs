@@ -3,10 +3,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use gleaner_core::ledger::Account;
 use gleaner_core::{Effect, Event, Session, Ticket, plan};
-use gleaner_wire::{Amount, AttemptId, Cause, JobId, Millis, ToHub, ToWorker, WorkerId};
+use gleaner_wire::{Amount, AttemptId, Cause, JobId, Millis, SignedOrder, ToHub, ToWorker, WorkerId};
 
 use crate::agenda::Agenda;
 use crate::books::{Books, ensure};
+use crate::chain::{self, Chain, Step};
 use crate::chance::{Chance, mix_two};
 use crate::hub::{Hub, Journal};
 use crate::report::{Report, Violation};
@@ -58,6 +59,8 @@ pub(crate) enum What {
     Cancel(u32),
     /// A job is in the archive.
     Archived(JobId),
+    /// Something happens on the chain.
+    Chain(Step),
     /// The hub's timer rings.
     Timer(u64),
     /// The hub is back.
@@ -98,6 +101,8 @@ pub(crate) struct World<'a> {
     /// The plan behind each of the hub's jobs, by number.
     pub plans: Vec<Option<usize>>,
     pub books: Books,
+    /// Where money is on a chain: the chain.
+    pub chain: Option<Chain>,
     pub open_jobs: usize,
     pub events: u64,
     pub hub_crashes: u64,
@@ -130,6 +135,8 @@ impl<'a> World<'a> {
     pub fn new(scenario: &'a Scenario, watch: Watch) -> Self {
         let count = scenario.workers.len();
         let crashes = scenario.faults.hub_crash_every_ms > 0;
+        let params = scenario.params();
+        let share_points = params.platform_share_points;
         let journal = if crashes || watch == Watch::EveryStep { Journal::Kept } else { Journal::None };
         let mut world = Self {
             scenario,
@@ -137,7 +144,7 @@ impl<'a> World<'a> {
             now: 0,
             agenda: Agenda::new(),
             chance: Chance::new(mix_two(scenario.seed, 1)),
-            hub: Hub::new(journal),
+            hub: Hub::new(params, journal),
             hub_up: true,
             torn: None,
             calm: scenario.calm_at == 0,
@@ -147,7 +154,8 @@ impl<'a> World<'a> {
             indices: Vec::with_capacity(count),
             answers: vec![Answer::None; scenario.jobs.len()],
             plans: Vec::new(),
-            books: Books::new(&scenario.jobs),
+            books: Books::new(scenario),
+            chain: scenario.chain.as_ref().map(|plan| Chain::new(plan, share_points)),
             open_jobs: scenario.jobs.len(),
             events: 0,
             hub_crashes: 0,
@@ -179,18 +187,21 @@ impl<'a> World<'a> {
         if !self.calm {
             self.agenda.note(self.scenario.calm_at, What::Calm);
         }
+        for (at, step) in self.scenario.chain.iter().flat_map(|chain| &chain.steps) {
+            self.agenda.note(*at, What::Chain(*step));
+        }
     }
 
-    /// Runs until every job has ended.
+    /// Runs until every job has ended and every order is closed.
     pub fn run(&mut self) -> Result<(), String> {
         self.run_until(u64::MAX)?;
         self.look_back()
     }
 
-    /// Runs until every job has ended or this time has come.
+    /// Runs until everything is over or this time has come.
     pub fn run_until(&mut self, end: u64) -> Result<(), String> {
         for _ in 0..STEPS_MAX {
-            if self.open_jobs == 0 || self.now >= end {
+            if self.open_jobs == 0 && self.is_settled() || self.now >= end {
                 return Ok(());
             }
             let (at, what) = self.agenda.next().ok_or("nothing more will happen, and jobs are open")?;
@@ -232,10 +243,12 @@ impl<'a> World<'a> {
             What::Submit(at) => return self.submit(at),
             What::Cancel(at) => return self.cancel(at),
             What::Archived(job) => return self.archive(job),
+            What::Chain(step) => return self.chain_step(step),
             What::Timer(at) => return self.ring(at),
             What::HubUp => {
                 self.hub_up = true;
-                return self.tell(Event::HubStarted);
+                self.tell(Event::HubStarted)?;
+                return self.see_terms();
             }
             What::Calm => return self.calm_down(),
         }
@@ -271,6 +284,7 @@ impl<'a> World<'a> {
 
     fn check(&mut self) -> Result<(), String> {
         self.hub.core.check()?;
+        self.books.check_orders(&self.hub.core)?;
         if self.events.is_multiple_of(LOOK_EVERY) {
             self.books.check_money(&self.hub.core)?;
             for job in self.hub.core.jobs() {
@@ -322,7 +336,7 @@ impl<'a> World<'a> {
         self.agenda.note(self.now + CLIENT_RETRY, What::Submit(at));
         let job = &self.scenario.jobs[at as usize];
         let graph = plan::plan(&job.file).map_err(|error| format!("{}: {error}", error.at))?;
-        if self.hub_up && !self.hub.core.knows_requester(&job.requester) {
+        if self.chain.is_none() && self.hub_up && !self.hub.core.knows_requester(&job.requester) {
             let theirs = self.scenario.jobs.iter().filter(|other| other.requester == job.requester);
             let caps: u64 = theirs.filter_map(|other| other.file.budget.price_max).map(|cap| cap.0).sum();
             let account = Account::Requester(job.requester.clone());
@@ -338,12 +352,21 @@ impl<'a> World<'a> {
             return Ok(());
         }
         let submission = u128::from(mix_two(self.scenario.seed, u64::from(at)));
+        let order = self.chain.is_some().then(|| self.sign(at, submission));
         self.tell(Event::JobSubmitted {
             ticket: Ticket(at.into()),
             submission,
             requester: job.requester.clone(),
             graph,
+            order,
         })
+    }
+
+    /// What the requester signs; the same each time it asks.
+    fn sign(&self, at: u32, submission: u128) -> SignedOrder {
+        let job = &self.scenario.jobs[at as usize];
+        let cap = job.file.budget.price_max.unwrap_or(self.hub.core.params().price_max_default);
+        chain::order(job.requester.parse().expect("requesters on a chain are accounts"), cap, submission)
     }
 
     fn cancel(&mut self, at: u32) -> Result<(), String> {
@@ -357,6 +380,7 @@ impl<'a> World<'a> {
         if !self.hub_up {
             return Ok(());
         }
+        self.keep_order(job);
         self.open_jobs -= usize::from(self.archived.insert(job));
         self.tell(Event::JobArchived { job })
     }
@@ -375,6 +399,7 @@ impl<'a> World<'a> {
         self.hub.core.check()?;
         if self.watch == Watch::EveryStep {
             self.books.check_money(&self.hub.core)?;
+            self.books.look_back(&self.hub.core)?;
             self.hub.replay()?;
         }
         let accepted = (0..).zip(&self.answers).filter(|(_, answer)| matches!(answer, Answer::Accepted(_)));

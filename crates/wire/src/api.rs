@@ -39,6 +39,8 @@ pub struct Submitted {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "state")]
 pub enum JobState {
+    /// It waits for its money to be locked on the chain.
+    Ordered,
     /// Its tasks wait or run.
     Running,
     /// All tasks are done.
@@ -59,7 +61,7 @@ pub enum JobState {
 impl JobState {
     /// Whether nothing more will happen.
     pub fn has_ended(&self) -> bool {
-        !matches!(self, Self::Running)
+        !matches!(self, Self::Ordered | Self::Running)
     }
 }
 
@@ -143,7 +145,9 @@ pub struct TallyView {
     pub failed: u64,
     /// Device time of what it delivered, in microseconds.
     pub ran_micros: u64,
-    /// What it earned.
+    /// What the requester paid for its work.
+    pub gross: Amount,
+    /// What of that it earned; the rest is the platform's.
     pub earned: Amount,
 }
 
@@ -240,8 +244,10 @@ pub struct WorkerView {
     pub done: u64,
     /// Attempts it failed or lost.
     pub failed: u64,
-    /// What it earned.
+    /// What it earned, ever.
     pub earned: Amount,
+    /// What of that was paid on the chain.
+    pub settled: Amount,
     /// Learned speed of each device, 1000 being the reference machine.
     pub speeds: Vec<u32>,
 }

@@ -5,6 +5,7 @@
 #![no_std]
 extern crate alloc;
 
+mod address;
 mod amount;
 mod cause;
 mod element;
@@ -12,6 +13,7 @@ mod hash;
 mod id;
 mod message;
 mod offer;
+mod order;
 mod output;
 mod quantity;
 mod spec;
@@ -20,6 +22,7 @@ mod standing;
 pub mod api;
 pub mod job_file;
 
+pub use address::{Address, AddressError};
 pub use amount::{Amount, AmountError};
 pub use cause::Cause;
 pub use element::{Each, EachError, Extent, Rect};
@@ -27,13 +30,14 @@ pub use hash::{BlobRef, Hash, HashError};
 pub use id::{AttemptId, JobId, TaskId, WorkerId, WorkerKey};
 pub use message::{DecodeError, Finished, Outcome, StartAttempt, ToHub, ToWorker, challenge_bytes, decode, encode};
 pub use offer::{DeviceKind, DeviceNeed, DeviceOffer, Needs, Offer, OfferError, Runtime, RuntimeOffer};
+pub use order::{Order, SignedOrder};
 pub use output::{INLINE_BYTES_MAX, Output};
 pub use quantity::{ByteSize, Micros, Millis, QuantityError};
 pub use spec::{InputSpec, Limits, TaskSpec, Work};
 pub use standing::State;
 
 /// The version of the control protocol; a hub and a worker that differ refuse each other with a clear message.
-pub const PROTOCOL: u16 = 1;
+pub const PROTOCOL: u16 = 2;
 /// The largest control message either side accepts.
 pub const MESSAGE_BYTES_MAX: usize = 256 * 1024;
 /// The most attempts that one worker may hold at a time.

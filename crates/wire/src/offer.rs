@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use serde::{Deserialize, Serialize};
 
-use crate::{Amount, ByteSize};
+use crate::{Address, Amount, ByteSize};
 
 /// A kind of program that a worker can run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -155,6 +155,8 @@ pub struct Offer {
     pub name: String,
     /// The region it is in.
     pub region: String,
+    /// Who is paid for its work, and whose stake stands behind it; needed on a hub that settles on a chain.
+    pub provider: Option<Address>,
     /// Its devices.
     pub devices: Vec<DeviceOffer>,
 }
@@ -235,7 +237,7 @@ mod tests {
             price_per_second: Amount(1),
             runtimes: vec![wasm.clone()],
         };
-        let offer = Offer { name: "w".into(), region: "eu".into(), devices: vec![device.clone()] };
+        let offer = Offer { name: "w".into(), region: "eu".into(), provider: None, devices: vec![device.clone()] };
         assert_eq!(offer.check(), Ok(()));
         let with = |device: DeviceOffer| Offer { devices: vec![device], ..offer.clone() }.check();
         assert_eq!(with(DeviceOffer { runtimes: vec![wasm.clone(), wasm], ..device.clone() }), Err(OfferError::Twice));

@@ -2,9 +2,9 @@
 //! from outside may be anything, and is decoded or refused, never a panic.
 use gleaner_wire::job_file::{JobFile, line_of};
 use gleaner_wire::{
-    Amount, AttemptId, BlobRef, ByteSize, Cause, DecodeError, DeviceKind, DeviceOffer, Extent, Finished, InputSpec,
-    JobId, Limits, MESSAGE_BYTES_MAX, Micros, Millis, Offer, Outcome, Output, Runtime, RuntimeOffer, StartAttempt,
-    TaskSpec, ToHub, ToWorker, Work, WorkerId, WorkerKey, decode, encode,
+    Address, Amount, AttemptId, BlobRef, ByteSize, Cause, DecodeError, DeviceKind, DeviceOffer, Extent, Finished,
+    InputSpec, JobId, Limits, MESSAGE_BYTES_MAX, Micros, Millis, Offer, Outcome, Output, Runtime, RuntimeOffer,
+    StartAttempt, TaskSpec, ToHub, ToWorker, Work, WorkerId, WorkerKey, decode, encode,
 };
 use proptest::prelude::*;
 
@@ -26,7 +26,7 @@ fn to_worker() -> Vec<(ToWorker, &'static str)> {
         outputs: vec![Output::inline(b"42").expect("short")],
     };
     vec![
-        (ToWorker::Challenge { protocol: 1, nonce: [1; 32] }, CHALLENGE),
+        (ToWorker::Challenge { protocol: 2, nonce: [1; 32] }, CHALLENGE),
         (ToWorker::Welcome { worker: WorkerId(9), heartbeat_ms: Millis(10_000), token: "t".into() }, "0109904e0174"),
         (ToWorker::Refused { reason: "no".into() }, "02026e6f"),
         (ToWorker::Spec { job: JobId(3), group: 1, spec }, SPEC),
@@ -47,7 +47,8 @@ fn to_hub() -> Vec<(ToHub, &'static str)> {
         price_per_second: Amount(100),
         runtimes,
     };
-    let offer = Offer { name: "w".into(), region: "eu".into(), devices: vec![device] };
+    let offer =
+        Offer { name: "w".into(), region: "eu".into(), provider: Some(Address([4; 20])), devices: vec![device] };
     let (key, signature) = (WorkerKey([2; 32]), vec![3; 64]);
     let done =
         Finished { attempt: AttemptId(5), ran: Micros(1500), outcome: Outcome::Done(Output::Blob(BlobRef::of(b"o"))) };
@@ -55,7 +56,7 @@ fn to_hub() -> Vec<(ToHub, &'static str)> {
     let failed = Finished { attempt: AttemptId(6), ran: Micros(1), outcome: failed };
     let cancelled = Finished { attempt: AttemptId(7), ran: Micros(0), outcome: Outcome::Cancelled };
     vec![
-        (ToHub::Hello { protocol: 1, key, signature, offer, paused: false, held: vec![AttemptId(5)] }, HELLO),
+        (ToHub::Hello { protocol: 2, key, signature, offer, paused: false, held: vec![AttemptId(5)] }, HELLO),
         (ToHub::Heartbeat { held: vec![AttemptId(5)] }, "010105"),
         (ToHub::Finished { batch: 2, results: vec![done, failed, cancelled] }, FINISHED),
         (ToHub::Log { attempt: AttemptId(5), text: "hi".into() }, "0305026869"),
@@ -65,15 +66,16 @@ fn to_hub() -> Vec<(ToHub, &'static str)> {
     ]
 }
 
-const CHALLENGE: &str = "00010101010101010101010101010101010101010101010101010101010101010101";
+const CHALLENGE: &str = "00020101010101010101010101010101010101010101010101010101010101010101";
 const SPEC: &str = concat!(
     "03030101740083d9dab06011479163c7c4d5fa735f911bac86729f56aaa115b7eed2eb66e0220101077b696e6465787d0101",
     "0103010202696e00e0d403808080800180808020",
 );
 const HELLO: &str = concat!(
-    "0001020202020202020202020202020202020202020202020202020202020202020240030303030303030303030303030303",
+    "0002020202020202020202020202020202020202020202020202020202020202020240030303030303030303030303030303",
     "0303030303030303030303030303030303030303030303030303030303030303030303030303030303030303030303030301",
-    "770265750101086c6c766d7069706580804001640101e80701ffff03000105",
+    "77026575010404040404040404040404040404040404040404010108",
+    "6c6c766d7069706580804001640101e80701ffff03000105",
 );
 const FINISHED: &str = concat!(
     "02020305dc0b000194aa73e5d53ded06f0dcc593d9fe8a33664d3695be88d9fba0b872938059f2130106010104046c617465",

@@ -1,7 +1,7 @@
 //! What a worker is told at its start, and what it tells while it runs.
 use std::path::PathBuf;
 
-use gleaner_wire::{Amount, Offer, WorkerId};
+use gleaner_wire::{Address, Amount, Offer, WorkerId};
 
 /// How a worker runs.
 #[derive(Clone, Debug)]
@@ -14,6 +14,8 @@ pub struct Config {
     pub name: String,
     /// The region it is in.
     pub region: String,
+    /// The account that is paid, on a hub that settles on a chain.
+    pub provider: Option<Address>,
     /// The price for a second of one slot.
     pub price_per_second: Amount,
     /// WebAssembly programs that run at a time; 0 does not offer the processor.

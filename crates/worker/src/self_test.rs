@@ -56,7 +56,8 @@ pub fn self_test(config: &Config) -> Result<Tested, Error> {
         test_adapters(config, &mut devices, &mut findings)?;
     }
     let (offers, engines) = devices.into_iter().map(|device| (device.offer, device.engine)).unzip();
-    let offer = Offer { name: config.name.clone(), region: config.region.clone(), devices: offers };
+    let offer =
+        Offer { name: config.name.clone(), region: config.region.clone(), provider: config.provider, devices: offers };
     Ok(Tested { offer, findings, engines, wasm })
 }
 

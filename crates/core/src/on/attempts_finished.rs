@@ -42,11 +42,12 @@ impl Core {
 
     /// The first good result of a task: it is paid, learned from and passed on; a second attempt is called off.
     fn finish(&mut self, slot: u32, output: Output, ran: Micros, effects: &mut Vec<Effect>) {
+        let id = self.attempts.id(slot);
         let attempt = self.release_attempt(slot, effects);
         if let Some(twin) = attempt.twin {
             self.call_off(twin, effects);
         }
-        self.pay(&attempt, ran);
+        self.pay(&attempt, id, ran, true);
         let job = self.jobs.get_mut(&attempt.job).expect("an attempt's job is there");
         let tally = job.tallies.entry(attempt.worker).or_default();
         (tally.done, tally.ran) = (tally.done + 1, Micros(tally.ran.0 + ran.0));

@@ -3,6 +3,7 @@ use alloc::vec::Vec;
 use gleaner_wire::WorkerId;
 
 use crate::effect::Effect;
+use crate::job::Phase;
 use crate::pool::Trigger;
 use crate::state::Core;
 
@@ -21,7 +22,11 @@ impl Core {
             self.reset_alarm(id);
         }
         self.relieve_all();
-        let ended = self.jobs.values().filter(|job| !job.is_running());
-        effects.extend(ended.map(|job| Effect::ArchiveJob { job: job.id }));
+        let unsettled = self.jobs.values().filter_map(|job| match job.phase {
+            Phase::Ordered => Some(Effect::LockOrder { job: job.id }),
+            Phase::Running => None,
+            Phase::Done | Phase::Cancelled | Phase::Failed { .. } => Some(Effect::ArchiveJob { job: job.id }),
+        });
+        effects.extend(unsettled);
     }
 }

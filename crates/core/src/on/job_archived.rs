@@ -5,7 +5,7 @@ use crate::state::Core;
 
 impl Core {
     pub(crate) fn on_job_archived(&mut self, id: JobId) {
-        if self.jobs.get(&id).is_none_or(|job| job.is_running()) {
+        if self.jobs.get(&id).is_none_or(|job| !job.has_ended()) {
             return;
         }
         let job = self.jobs.remove(&id).expect("it was just seen");

@@ -3,7 +3,7 @@ use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use gleaner_wire::{Amount, Hash, InputSpec, JobId};
+use gleaner_wire::{Amount, Hash, InputSpec, JobId, Millis, Order, SignedOrder};
 
 use crate::alarms::Alarm;
 use crate::effect::Effect;
@@ -15,6 +15,8 @@ use crate::state::Core;
 
 /// Jobs that one hub works on at a time.
 const JOBS_MAX: usize = 100_000;
+/// How long an order must outlast its job, so that it can be settled even after an hour without a chain.
+const SETTLE_MS: Millis = Millis(2 * 3_600_000);
 
 impl Core {
     pub(crate) fn on_job_submitted(
@@ -23,6 +25,7 @@ impl Core {
         submission: u128,
         requester: &str,
         graph: Graph,
+        order: Option<SignedOrder>,
         effects: &mut Vec<Effect>,
     ) {
         if let Some(job) = self.submissions.get(&submission).and_then(|job| self.jobs.get(job)) {
@@ -30,37 +33,100 @@ impl Core {
             effects.push(Effect::AcceptJob { ticket, job, tasks, reserved });
             return;
         }
-        let reserved = graph.price_max.unwrap_or(self.params.price_max_default);
         let id = JobId(self.jobs_made + 1);
-        if let Err(reason) = self.reserve(id, requester, reserved) {
-            effects.push(Effect::RefuseJob { ticket, reason });
-            return;
-        }
+        let reserved = match self.reserve(id, submission, requester, &graph, order.as_ref()) {
+            Ok(reserved) => reserved,
+            Err(reason) => {
+                effects.push(Effect::RefuseJob { ticket, reason });
+                return;
+            }
+        };
         self.jobs_made += 1;
         self.totals.jobs_submitted += 1;
-        let job = self.new_job(id, submission, requester, reserved, graph);
-        let (tasks, deadline, groups) = (job.tasks, job.deadline, job.groups.len() as u16);
+        let job = self.new_job(id, submission, requester, reserved, graph, order);
+        let (tasks, deadline, ordered) = (job.tasks, job.deadline, job.order.is_some());
         self.submissions.insert(submission, id);
         self.jobs.insert(id, job);
         self.alarms.set(deadline, Alarm::Job(id));
         effects.push(Effect::AcceptJob { ticket, job: id, tasks, reserved });
         effects.push(Effect::AnnounceJob { job: id });
-        for group in 0..groups {
+        if ordered {
+            effects.push(Effect::LockOrder { job: id });
+        } else {
+            self.open_groups(id);
+        }
+    }
+
+    /// Opens the groups of a job that wait for nothing.
+    pub(crate) fn open_groups(&mut self, id: JobId) {
+        for group in 0..self.jobs[&id].groups.len() as u16 {
             self.open_if_ready(id, group);
         }
     }
 
-    fn reserve(&mut self, id: JobId, requester: &str, cap: Amount) -> Result<(), String> {
+    /// What is reserved for a job: the cap of its order, which the chain will lock, or money that is booked here.
+    fn reserve(
+        &mut self,
+        id: JobId,
+        submission: u128,
+        requester: &str,
+        graph: &Graph,
+        order: Option<&SignedOrder>,
+    ) -> Result<Amount, String> {
         if self.jobs.len() >= JOBS_MAX {
             return Err(format!("the hub has {JOBS_MAX} jobs in hand; try again later"));
         }
-        let account = Account::Requester(requester.into());
-        self.ledger.transfer(&account, &Account::Order(id), cap).map_err(|short| {
-            format!("the price cap of {cap} GLN is not covered: {short}. Lower budget.price_max or add money")
-        })
+        let cap = graph.price_max.unwrap_or(self.params.price_max_default);
+        match order {
+            Some(_) if !self.params.orders => Err("this hub takes no orders: its money is on no chain".into()),
+            Some(signed) => self.fits(&signed.order, submission, requester, cap, graph.time_max),
+            None if self.params.orders => {
+                Err("this hub takes jobs with a signed order only: submit it with `gleaner run`, which signs one"
+                    .into())
+            }
+            None => {
+                let account = Account::Requester(requester.into());
+                self.ledger.transfer(&account, &Account::Order(id), cap).map(|()| cap).map_err(|short| {
+                    format!("the price cap of {cap} GLN is not covered: {short}. Lower budget.price_max or add money")
+                })
+            }
+        }
     }
 
-    fn new_job(&mut self, id: JobId, submission: u128, requester: &str, price_max: Amount, graph: Graph) -> Job {
+    /// Whether an order is for this job: it must promise the job's cap, once, for long enough.
+    fn fits(
+        &self,
+        order: &Order,
+        submission: u128,
+        requester: &str,
+        cap: Amount,
+        time_max: Millis,
+    ) -> Result<Amount, String> {
+        let needed = self.now.after(time_max).after(SETTLE_MS).0.div_ceil(1000);
+        if order.requester.to_string() != requester {
+            return Err("the order is of another requester than the job".into());
+        }
+        if order.nonce != submission {
+            return Err("the order is of another submission than the job".into());
+        }
+        if order.cap != cap {
+            return Err(format!("the order is for {} GLN and the job may cost {cap} GLN", order.cap));
+        }
+        if order.deadline < needed {
+            return Err(format!("the order ends before the job and its settlement may: it must last until {needed}"));
+        }
+        Ok(cap)
+    }
+
+    fn new_job(
+        &mut self,
+        id: JobId,
+        submission: u128,
+        requester: &str,
+        price_max: Amount,
+        graph: Graph,
+        order: Option<SignedOrder>,
+    ) -> Job {
         let requester = self.share.requester(requester);
         let counts: Vec<u64> = graph.groups.iter().map(|group| group.spec.extent.count()).collect();
         let tasks = counts.iter().sum();
@@ -82,7 +148,7 @@ impl Core {
             prefer,
             price_max,
             deadline,
-            phase: Phase::Running,
+            phase: if order.is_some() { Phase::Ordered } else { Phase::Running },
             groups,
             tasks,
             done: 0,
@@ -96,6 +162,11 @@ impl Core {
             ended_at: None,
             tallies: BTreeMap::new(),
             failures: VecDeque::new(),
+            order,
+            crew: BTreeSet::new(),
+            locked: false,
+            share_points: self.params.platform_share_points,
+            paid: Vec::new(),
         }
     }
 

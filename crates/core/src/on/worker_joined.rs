@@ -19,6 +19,10 @@ impl Core {
         held: &[AttemptId],
         effects: &mut Vec<Effect>,
     ) {
+        if let Some(reason) = self.lacks_stake(self.by_key.get(&key).copied(), &offer) {
+            effects.push(Effect::RefuseWorker { session, reason });
+            return;
+        }
         let id = self.worker_with_key(key, &offer);
         // A second connection of the same worker replaces the first.
         self.trigger(id, Trigger::Left, effects);

@@ -63,7 +63,7 @@ fn a_submission_sent_twice_makes_one_job() {
     let graph = gleaner_core::plan::plan(&job(vec![task("a")])).expect("it makes sense");
     for ticket in [1, 2] {
         let (ticket, requester, graph) = (Ticket(ticket), "ada".into(), graph.clone());
-        network.apply(Event::JobSubmitted { ticket, submission: 42, requester, graph });
+        network.apply(Event::JobSubmitted { ticket, submission: 42, requester, graph, order: None });
     }
     assert_eq!(network.core.jobs().len(), 1);
 }

@@ -5,6 +5,7 @@ mod failures;
 mod graph;
 mod leases;
 mod network;
+mod orders;
 mod placement;
 mod share;
 mod stragglers;

@@ -28,7 +28,7 @@ pub fn offer(name: &str, score: u32, price: u64) -> Offer {
         price_per_second: Amount(price),
         runtimes,
     };
-    Offer { name: name.into(), region: "eu".into(), devices: vec![device] }
+    Offer { name: name.into(), region: "eu".into(), provider: None, devices: vec![device] }
 }
 
 pub fn task(name: &str) -> TaskFile {
@@ -63,13 +63,12 @@ pub fn output(number: u64) -> Output {
 
 impl Network {
     pub fn new() -> Self {
-        let mut network = Self {
-            core: Core::new(Params::default()),
-            now: Millis(1_000_000),
-            effects: vec![],
-            sessions: 0,
-            submissions: 0,
-        };
+        Self::with(Params::default())
+    }
+
+    pub fn with(params: Params) -> Self {
+        let mut network =
+            Self { core: Core::new(params), now: Millis(1_000_000), effects: vec![], sessions: 0, submissions: 0 };
         for requester in ["ada", "bob"] {
             let account = Account::Requester(requester.into());
             network.apply(Event::Deposited { account, amount: Amount::gln(1000) });
@@ -92,6 +91,26 @@ impl Network {
         }
         self.now = until;
         self.apply(Event::TimePassed);
+    }
+
+    /// Applies an event and says what is to be done about it.
+    pub fn effects_of(&mut self, event: Event) -> Vec<Effect> {
+        let before = self.effects.len();
+        self.apply(event);
+        self.effects[before..].to_vec()
+    }
+
+    /// Why a worker with this offer is not let in.
+    pub fn join_refused(&mut self, offer: Offer) -> Option<String> {
+        let mut key = [1; 32];
+        key[..offer.name.len()].copy_from_slice(offer.name.as_bytes());
+        self.sessions += 1;
+        let session = Session(self.sessions);
+        let joined = Event::WorkerJoined { key: WorkerKey(key), session, offer, paused: false, held: vec![] };
+        self.effects_of(joined).into_iter().find_map(|effect| match effect {
+            Effect::RefuseWorker { reason, .. } => Some(reason),
+            _ => None,
+        })
     }
 
     pub fn join(&mut self, offer: Offer) -> WorkerId {
@@ -123,7 +142,7 @@ impl Network {
         let graph = plan(file).expect("the job makes sense");
         let before = self.effects.len();
         let (ticket, submission, requester) = (Ticket(7), self.submissions, requester.into());
-        self.apply(Event::JobSubmitted { ticket, submission, requester, graph });
+        self.apply(Event::JobSubmitted { ticket, submission, requester, graph, order: None });
         let answer = self.effects[before..].iter().find_map(|effect| match effect {
             Effect::AcceptJob { job, .. } => Some(Ok(*job)),
             Effect::RefuseJob { reason, .. } => Some(Err(reason.clone())),

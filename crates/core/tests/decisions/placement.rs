@@ -7,7 +7,7 @@ fn gpu(name: &str, kind: DeviceKind, loops_max: Option<u64>) -> Offer {
     let runtimes = vec![RuntimeOffer { runtime: Runtime::Wgsl, score: 1000, loops_max }];
     let memory = ByteSize::mib(8192);
     let device = DeviceOffer { kind, name: name.into(), memory, slots: 1, price_per_second: Amount(10), runtimes };
-    Offer { name: name.into(), region: "eu".into(), devices: vec![device] }
+    Offer { name: name.into(), region: "eu".into(), provider: None, devices: vec![device] }
 }
 
 fn kernel(name: &str, loops_max: Option<u64>) -> TaskFile {

@@ -25,6 +25,8 @@ impl Local {
             logs: folder.path().join("logs"),
             listen: ([127, 0, 0, 1], 0).into(),
             workers,
+            // The figures are about the hub, not about the chain; `bench money` has those.
+            hub: vec!["--chain".to_owned(), "none".to_owned()],
             share: share.iter().map(|option| (*option).to_owned()).collect(),
             environment: Vec::new(),
         };

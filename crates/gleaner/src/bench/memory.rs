@@ -139,7 +139,7 @@ fn offer(number: u32) -> Offer {
         price_per_second: Amount(100_000),
         runtimes: vec![RuntimeOffer { runtime: Runtime::Wgsl, score: 1000, loops_max: None }],
     };
-    Offer { name: format!("idle-{number}"), region: "local".into(), devices: vec![device] }
+    Offer { name: format!("idle-{number}"), region: "local".into(), provider: None, devices: vec![device] }
 }
 
 /// The floor: memory of a process that holds as many plain connections, one task each.

@@ -5,6 +5,7 @@ mod floor;
 mod latency;
 mod local;
 mod memory;
+mod money;
 mod placement;
 mod process;
 mod programs;
@@ -69,6 +70,8 @@ enum What {
         #[arg(long, default_value_t = 50)]
         tasks_each: u32,
     },
+    /// Transfers, settlements and vouchers a second, and gas
+    Money,
     /// Hold connections for a measurement
     #[command(hide = true)]
     HoldConnections,
@@ -93,6 +96,7 @@ async fn measure(what: &What) -> Result<Vec<Figure>> {
         What::Queue { tasks } => memory::measure_queue(*tasks).await,
         What::Idle { workers } => memory::measure_idle(*workers).await,
         What::Efficiency { tasks_each } => efficiency::measure(*tasks_each).await,
+        What::Money => money::measure().await,
         What::HoldConnections => memory::hold_connections().await.map(|()| Vec::new()),
     }
 }

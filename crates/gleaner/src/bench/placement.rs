@@ -42,7 +42,12 @@ fn offer(number: u32) -> Offer {
         price_per_second: Amount(20_000 + spread % 700_000),
         runtimes,
     };
-    Offer { name: format!("w{number}"), region: REGIONS[pick(11, REGIONS.len())].into(), devices: vec![device] }
+    Offer {
+        name: format!("w{number}"),
+        region: REGIONS[pick(11, REGIONS.len())].into(),
+        provider: None,
+        devices: vec![device],
+    }
 }
 
 fn job(name: &str, count: u32, needs: NeedsFile) -> JobFile {
@@ -108,7 +113,8 @@ impl Fleet {
         let graph = plan(&job(name, count, needs.clone())).context("the benchmark's own job makes sense")?;
         let requester = "bench".to_owned();
         self.submissions += 1;
-        let event = Event::JobSubmitted { ticket: Ticket(0), submission: self.submissions, requester, graph };
+        let event =
+            Event::JobSubmitted { ticket: Ticket(0), submission: self.submissions, requester, graph, order: None };
         let took = self.apply(event);
         let (mut placed, mut accepted) = (0, None);
         for effect in &self.effects {

@@ -1,5 +1,7 @@
 //! `gleaner demo`: a whole network on this machine renders a picture, loses a worker half-way, and finishes.
 
+mod chain;
+mod money;
 mod report;
 mod scene;
 
@@ -10,17 +12,21 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use gleaner_chain::{Account, wallet};
 use gleaner_client::{Client, Draft};
+use gleaner_hub::money::ReconcileView;
 use gleaner_wire::api::{JobState, JobView, Submitted, WorkerView};
 use gleaner_wire::{JobId, Runtime};
 
 use crate::failure::Advice;
 use crate::interrupt::Interrupt;
-use crate::network::{Network, Plan};
+use crate::network::{Network, Plan, worker_name};
 use crate::output::{data, say};
 use crate::progress::{Progress, spinner};
+use crate::purse::Purse;
 use crate::watch::Watch;
-use crate::words;
+use crate::{order, words};
+use money::Money;
 use report::Report;
 
 const WORKERS: u32 = 4;
@@ -43,17 +49,26 @@ pub struct Args {
     /// Use the WebAssembly program even if there is a Vulkan device
     #[arg(long)]
     wasm: bool,
+    /// Address of a chain's node for the money, such as anvil's [default: a chain inside the hub]
+    #[arg(long, value_name = "URL")]
+    chain: Option<String>,
 }
 
 /// Runs the demo.
 pub async fn perform(args: &Args) -> Result<ExitCode> {
     let mut interrupt = Interrupt::listen()?;
     let state = tempfile::Builder::new().prefix("gleaner-demo-").tempdir().context("cannot make a temporary folder")?;
+    let folder = state.path().join("state");
+    let ready = match &args.chain {
+        Some(url) => Some(chain::prepare(url, &folder, WORKERS).await?),
+        None => None,
+    };
     let plan = Plan {
-        folder: state.path().join("state"),
+        folder: folder.clone(),
         logs: args.out.join("logs"),
         listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
         workers: WORKERS,
+        hub: ready.as_ref().map(|ready| ready.options.clone()).unwrap_or_default(),
         share: vec!["--cpu-slots".to_owned(), "1".to_owned()],
         // Mesa's software driver takes all cores for each worker otherwise, and four would only fight over them.
         environment: vec![("LP_NUM_THREADS", "1")],
@@ -62,34 +77,67 @@ pub async fn perform(args: &Args) -> Result<ExitCode> {
         "Starting a hub and {WORKERS} workers, each a process of its own; each worker tests its devices first."
     ));
     let mut network = Network::start(plan).await?;
+    // On a chain inside the hub, its faucet holds the tokens that vote.
+    let voter = match ready {
+        Some(ready) => ready.voter,
+        None => wallet::own(&folder.join("hub/chain/faucet.json"))?,
+    };
     let outcome = tokio::select! {
-        outcome = show(&mut network, args, state.path()) => outcome,
+        outcome = show(&mut network, args, state.path(), voter) => outcome,
         () = interrupt.came() => Err(Advice::new("the demo was interrupted", "run it again at any time").into()),
     };
     network.stop().await?;
     outcome.map(|()| ExitCode::SUCCESS)
 }
 
-async fn show(network: &mut Network, args: &Args, scratch: &Path) -> Result<()> {
-    let spinner = spinner("the workers test their devices");
+async fn show(network: &mut Network, args: &Args, scratch: &Path, voter: Account) -> Result<()> {
+    let testing = spinner("the workers test their devices");
     let workers = network.ready().await;
-    spinner.finish_and_clear();
+    testing.finish_and_clear();
     let workers = workers?;
     let runtime = choose_runtime(&workers, args.wasm)?;
     introduce(&workers, runtime);
     let job_file = scene::unpack(&scratch.join("scene"), runtime)?;
 
+    let money = Money::begin(&network.client, &scratch.join("state"), WORKERS, voter).await?;
+
+    // It goes on while the picture is rendered: an order that runs keeps the terms under which it was locked.
+    let vote = tokio::spawn(money.vote());
     let passes = passes_factor(&workers);
-    let (view, killed) = render_and_kill(network, &draft(&job_file, passes)?).await?;
+    let (view, killed) = render_and_kill(network, &money.purse, &draft(&job_file, passes)?).await?;
     let picture = fetch_picture(&network.client, &view, &scratch.join("first"), &args.out.join(PICTURE)).await?;
+    say(order::settle(&network.client, &money.purse, view.summary.id).await?.words());
+    let best = view.workers.iter().max_by_key(|tally| tally.earned).map(|tally| tally.name.clone());
     let mut report = Report::new(view, workers, killed, picture, runtime);
+    report.note(withdraw(&money, best.as_deref()).await?);
+    let waiting = spinner("the vote on the platform's share goes on");
+    let voted = vote.await.context("the vote broke");
+    waiting.finish_and_clear();
+    report.note(voted??);
     if !args.no_reference {
-        let (view, other) = render_alone(network, draft(&job_file, passes)?, scratch).await?;
+        let (view, other) = render_alone(network, &money.purse, draft(&job_file, passes)?, scratch).await?;
+        let settled = order::settle(&network.client, &money.purse, view.summary.id).await?;
+        say(settled.words());
+        report.note(money::took_effect(&settled)?);
         report.compare(view, same_bytes(&report.picture, &other)?);
     }
-    report.ledger(network.client.ledger().await?);
+    report.books(money.compare().await?);
+    let reconciled: ReconcileView = network.client.get("/reconcile").await?;
+    if !reconciled.agrees {
+        bail!("the hub's books and the chain differ: {}", reconciled.differences.join("; "));
+    }
+    report.note(format!(
+        "The hub's books and the chain agree on {} to the last unit.",
+        words::count(reconciled.orders, "order")
+    ));
     data(&report.render())?;
     report.check()
+}
+
+/// Has the owner of the worker that earned most withdraw it.
+async fn withdraw(money: &Money, name: Option<&str>) -> Result<String> {
+    let number = (1..=WORKERS).find(|number| Some(worker_name(*number).as_str()) == name);
+    money.withdraw(number.context("nobody has earned anything")?).await
 }
 
 fn choose_runtime(workers: &[WorkerView], wasm_wanted: bool) -> Result<Runtime> {
@@ -136,17 +184,17 @@ fn draft(job_file: &Path, passes: u32) -> Result<Draft> {
     Ok(draft)
 }
 
-async fn submit(client: &Client, draft: &Draft) -> Result<Submitted> {
-    let submitted = client.submit(draft).await?;
+async fn submit(client: &Client, purse: &Purse, draft: &Draft) -> Result<Submitted> {
+    let submitted = order::submit(client, Some(purse), draft).await?;
     let tiles = words::count(submitted.tasks, "tile");
     let cap = words::money(submitted.reserved);
-    say(format!("Job {}: {tiles}, one task each; {cap} reserved, no more can be spent.", submitted.job));
+    say(format!("Job {}: {tiles}, one task each; its order locks {cap}, no more can be spent.", submitted.job));
     Ok(submitted)
 }
 
 /// Renders on all workers and kills one of them half-way, while it has a tile in its hands.
-async fn render_and_kill(network: &mut Network, draft: &Draft) -> Result<(JobView, Option<String>)> {
-    let submitted = submit(&network.client, draft).await?;
+async fn render_and_kill(network: &mut Network, purse: &Purse, draft: &Draft) -> Result<(JobView, Option<String>)> {
+    let submitted = submit(&network.client, purse, draft).await?;
     let mut progress = Progress::new("picture", submitted.tasks);
     let mut watch = Watch::new(&network.client, submitted.job);
     let mut killed = None;
@@ -190,11 +238,16 @@ async fn hold_a_busy_one(network: &Network, job: JobId) -> Result<Option<String>
 }
 
 /// Renders the same picture on one worker alone, without reusing a known tile.
-async fn render_alone(network: &mut Network, mut draft: Draft, scratch: &Path) -> Result<(JobView, PathBuf)> {
+async fn render_alone(
+    network: &mut Network,
+    purse: &Purse,
+    mut draft: Draft,
+    scratch: &Path,
+) -> Result<(JobView, PathBuf)> {
     say("The same picture again on one worker alone, every tile anew, to compare.");
     network.stop_all_but_one().await?;
     draft.file.tasks.iter_mut().for_each(|task| task.memo = false);
-    let submitted = submit(&network.client, &draft).await?;
+    let submitted = submit(&network.client, purse, &draft).await?;
     let mut progress = Progress::new("one worker", submitted.tasks);
     let view = Watch::new(&network.client, submitted.job).follow(|view| progress.show(view)).await;
     progress.clear();
@@ -208,7 +261,7 @@ async fn render_alone(network: &mut Network, mut draft: Draft, scratch: &Path) -
 fn ensure_done(view: &JobView) -> Result<()> {
     match &view.summary.state {
         JobState::Done => Ok(()),
-        JobState::Running | JobState::Cancelled => bail!("the job did not finish"),
+        JobState::Ordered | JobState::Running | JobState::Cancelled => bail!("the job did not finish"),
         JobState::Failed { reason, .. } => bail!("the job failed: {}", words::plain(reason)),
     }
 }

@@ -20,6 +20,7 @@ pub struct Network {
     runtime: Runtime,
     hub: Option<Process>,
     pub workers: Vec<Process>,
+    chain: &'static str,
     machines: u32,
     listen: String,
 }
@@ -88,10 +89,19 @@ pub fn gleaner() -> Command {
 impl Network {
     /// A hub and so many workers that share the processor; all of them have joined.
     pub fn start(workers: usize) -> Self {
+        Self::with("none", workers)
+    }
+
+    /// The same with money on a chain inside the hub.
+    pub fn with_chain(workers: usize) -> Self {
+        Self::with("embedded", workers)
+    }
+
+    fn with(chain: &'static str, workers: usize) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let runtime = Runtime::new().expect("a runtime");
         let listen = "127.0.0.1:0".to_owned();
-        let mut network = Self { folder, runtime, hub: None, workers: Vec::new(), machines: 0, listen };
+        let mut network = Self { folder, runtime, hub: None, workers: Vec::new(), machines: 0, listen, chain };
         network.start_hub();
         for _ in 0..workers {
             network.start_worker();
@@ -114,7 +124,7 @@ impl Network {
         let mut child = gleaner()
             .arg("--dir")
             .arg(self.state())
-            .args(["hub", "--listen", &self.listen])
+            .args(["hub", "--listen", &self.listen, "--chain", self.chain])
             .stdout(Stdio::piped())
             .stderr(log.expect("a log"))
             .spawn()

@@ -5,6 +5,7 @@ mod events;
 mod health;
 mod jobs;
 mod logs;
+mod money;
 mod parameters;
 mod problem;
 mod results;
@@ -21,6 +22,7 @@ use crate::keeper::Handle;
 use crate::live::Live;
 use crate::logs::LogReader;
 use crate::metrics::Metrics;
+use crate::money::Money;
 use crate::session;
 use crate::token::Tokens;
 use axum::Router;
@@ -38,6 +40,8 @@ pub(crate) struct Shared {
     pub(crate) archive: Archive,
     pub(crate) logs: LogReader,
     pub(crate) live: Live,
+    /// Money on a chain, if that is where it is.
+    pub(crate) money: Option<Arc<Money>>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) heartbeat_ms: Millis,
     pub(crate) lease_ms: Millis,
@@ -50,6 +54,9 @@ pub(crate) fn router(shared: &Arc<Shared>) -> Router {
     let anyone = Router::new()
         .route("/api/v1/health", get(health::health))
         .route("/metrics", get(health::metrics))
+        .route("/api/v1/chain", get(money::chain))
+        .route("/api/v1/faucet", post(money::faucet))
+        .route("/api/v1/fiat/webhook", post(money::fiat_webhook))
         .route("/worker/v1", get(session::connect));
     let workers_too = Router::new()
         .route("/api/v1/blobs/{hash}", get(blobs::read).put(blobs::store))
@@ -65,6 +72,11 @@ pub(crate) fn router(shared: &Arc<Shared>) -> Router {
         .route("/api/v1/workers", get(workers::list))
         .route("/api/v1/workers/{worker}", get(workers::show))
         .route("/api/v1/workers/{worker}/{action}", post(workers::act))
+        .route("/api/v1/jobs/{job}/settlement", get(money::settlement))
+        .route("/api/v1/jobs/{job}/receipts", get(money::receipts))
+        .route("/api/v1/jobs/{job}/approval", post(money::approve))
+        .route("/api/v1/reconcile", get(money::reconcile))
+        .route("/api/v1/fiat/payments/{payment}/release", post(money::fiat_release))
         .route("/api/v1/ledger", get(workers::ledger))
         .route("/api/v1/events", get(events::events))
         .route_layer(from_fn_with_state(Arc::clone(shared), access::operator_only));

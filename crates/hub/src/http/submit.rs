@@ -9,12 +9,15 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::IntoResponse;
 use gleaner_core::plan::{self, Graph};
 use gleaner_wire::job_file::{JOB_FILE_BYTES_MAX, JobFile, JobFileError, Source, line_of};
+use gleaner_wire::{Hash, SignedOrder};
 use std::sync::Arc;
 
 /// The header that names who pays.
 const REQUESTER: &str = "gleaner-requester";
 /// The header that makes a repeated submission the same job.
 const IDEMPOTENCY_KEY: &str = "idempotency-key";
+/// The header with the requester's signed order.
+const ORDER: &str = "gleaner-order";
 /// The longest name of a requester, in characters.
 const REQUESTER_MAX: usize = 64;
 /// Who pays if nobody is named.
@@ -33,11 +36,15 @@ pub(super) async fn submit(State(shared): State<Arc<Shared>>, request: Request) 
     let form = form(request.headers())?;
     let requester = requester(request.headers())?;
     let submission = submission(request.headers())?;
+    let order = order(request.headers())?;
     let body = to_bytes(request.into_body(), JOB_FILE_BYTES_MAX).await.map_err(|_| too_large())?;
+    if let Some(order) = &order {
+        check_order(&shared, order, &requester, &body)?;
+    }
     let blobs = Arc::clone(&shared.blobs);
     let planned = tokio::task::spawn_blocking(move || plan_job(form, &body, &blobs)).await;
     let graph = planned.map_err(|_| Problem::bad_request("the job could not be planned"))??;
-    let submitted = shared.keeper.submit(submission, requester, graph).await?;
+    let submitted = shared.keeper.submit(submission, requester, graph, order).await?;
     let submitted = submitted.map_err(|reason| refused(reason.as_str()))?;
     let location = format!("/api/v1/jobs/{}", submitted.job);
     Ok((StatusCode::CREATED, [(header::LOCATION, location)], Json(submitted)))
@@ -107,6 +114,27 @@ fn requester(headers: &HeaderMap) -> Result<String, Problem> {
     };
     let refuse = || Problem::bad_request(format!("{REQUESTER} must be 1 to {REQUESTER_MAX} printable characters"));
     name.filter(fits).map(str::to_owned).ok_or_else(refuse)
+}
+
+/// What the requester signed for the job.
+fn order(headers: &HeaderMap) -> Result<Option<SignedOrder>, Problem> {
+    let Some(value) = headers.get(ORDER) else { return Ok(None) };
+    let order = serde_json::from_slice(value.as_bytes());
+    order.map(Some).map_err(|error| Problem::bad_request(format!("{ORDER} is not a signed order as JSON: {error}")))
+}
+
+/// Refuses an order that is for another job or another hub, or that its requester did not sign.
+fn check_order(shared: &Shared, order: &SignedOrder, requester: &str, body: &[u8]) -> Result<(), Problem> {
+    let Some(money) = &shared.money else {
+        return Err(refused("this hub takes no orders: its money is on no chain"));
+    };
+    if order.order.job != Hash::of(body) {
+        return Err(refused("the order is for another job: it must name the BLAKE3 hash of the job as it is sent"));
+    }
+    if order.order.requester.to_string() != requester {
+        return Err(refused("the order is of another requester than the job"));
+    }
+    money.check_signature(order).map_err(refused)
 }
 
 fn submission(headers: &HeaderMap) -> Result<u128, Problem> {

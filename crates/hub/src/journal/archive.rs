@@ -21,6 +21,8 @@ pub(crate) struct ArchivedJob {
     pub(crate) view: String,
     /// Its outputs.
     pub(crate) outputs: Vec<OutputRow>,
+    /// What is to be settled for it, where money is on a chain.
+    pub(crate) order: Option<super::OrderRows>,
 }
 
 /// Outputs of up to [`OUTPUTS_PER_ROW`] elements of a group.
@@ -116,7 +118,7 @@ impl Archive {
         .await
     }
 
-    async fn read<T: Send + 'static>(
+    pub(super) async fn read<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Connection) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {

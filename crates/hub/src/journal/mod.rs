@@ -4,16 +4,18 @@
 //! the events mean is for the core.
 mod archive;
 mod error;
+mod orders;
 mod recovery;
 mod schema;
 
 pub(crate) use archive::{Archive, ArchivedJob, OUTPUTS_PER_ROW, OutputRow};
 pub use error::Error;
+pub(crate) use orders::{Due, EndedOrder, OrderRows, RECEIPTS_PER_ROW};
 pub(crate) use recovery::Recovered;
 
 use gleaner_core::{Core, Event, Params};
-use gleaner_wire::Millis;
 use gleaner_wire::api::JobSummary;
+use gleaner_wire::{JobId, Millis};
 use rusqlite::{Connection, TransactionBehavior, params};
 use std::path::Path;
 
@@ -45,6 +47,15 @@ pub(crate) struct Batch {
     pub(crate) requesters: Vec<String>,
     /// Ended jobs to keep.
     pub(crate) archived: Vec<ArchivedJob>,
+    /// Jobs whose orders the chain has closed.
+    pub(crate) closed: Vec<JobId>,
+}
+
+impl Batch {
+    /// Nothing yet.
+    pub(crate) fn at(at: Millis) -> Self {
+        Self { at, events: Vec::new(), requesters: Vec::new(), archived: Vec::new(), closed: Vec::new() }
+    }
 }
 
 impl Journal {
@@ -78,6 +89,10 @@ impl Journal {
         }
         for job in &batch.archived {
             archive::store(&transaction, job)?;
+            job.order.iter().try_for_each(|order| orders::store(&transaction, order))?;
+        }
+        for job in &batch.closed {
+            orders::close(&transaction, *job)?;
         }
         transaction.commit()?;
         self.last = seq;
@@ -89,6 +104,11 @@ impl Journal {
     /// The ended job of a submission that was sent before.
     pub(crate) fn submitted(&self, submission: u128) -> Result<Option<JobSummary>, Error> {
         archive::submitted(&self.db, submission)
+    }
+
+    /// Whether the job's order has ended and the chain has not closed it yet.
+    pub(crate) fn is_order_open(&self, job: JobId) -> Result<bool, Error> {
+        orders::is_open(&self.db, job)
     }
 
     /// Whether a snapshot would shorten the next start enough to be worth its cost.

@@ -6,7 +6,7 @@ use rusqlite::{Connection, TransactionBehavior};
 use std::time::Duration;
 
 /// The format of tables, events and snapshots. Raised with every change of what is encoded in them.
-const FORMAT: i64 = 2;
+const FORMAT: i64 = 3;
 /// Pages of write-ahead log before they are moved into the database.
 const CHECKPOINT_PAGES: u32 = 4000;
 /// How long to wait for a reader that is in the way.
@@ -24,6 +24,12 @@ const TABLES: &str = "
     CREATE TABLE archive_output (
         job INTEGER NOT NULL, task_group INTEGER NOT NULL, first INTEGER NOT NULL, outputs BLOB NOT NULL,
         PRIMARY KEY (job, task_group, first)) WITHOUT ROWID;
+    CREATE TABLE order_end (
+        job INTEGER PRIMARY KEY, record BLOB NOT NULL, closed INTEGER NOT NULL DEFAULT 0);
+    CREATE INDEX order_open ON order_end (job) WHERE closed = 0;
+    CREATE TABLE order_receipt (
+        job INTEGER NOT NULL, first INTEGER NOT NULL, receipts BLOB NOT NULL,
+        PRIMARY KEY (job, first)) WITHOUT ROWID;
 ";
 
 /// Has every commit on disk before it returns.

@@ -5,7 +5,7 @@ use gleaner_wire::Amount;
 
 fn deposit(amount: u64) -> Batch {
     let events = vec![Event::Deposited { account: Account::Platform, amount: Amount(amount) }];
-    Batch { at: Millis(amount), events, requesters: Vec::new(), archived: Vec::new() }
+    Batch { events, ..Batch::at(Millis(amount)) }
 }
 
 fn apply(core: &mut Core, batch: Batch) {

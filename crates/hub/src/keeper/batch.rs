@@ -1,7 +1,7 @@
 //! From what has arrived to one batch of events.
 use super::command::{Command, Join, Report, Submission};
 use super::turn::Keeper;
-use crate::journal::{ArchivedJob, Batch, OUTPUTS_PER_ROW, OutputRow};
+use crate::journal::{ArchivedJob, Batch, Due, EndedOrder, OUTPUTS_PER_ROW, OrderRows, OutputRow};
 use gleaner_core::ledger::Account;
 use gleaner_core::{Core, Event};
 use gleaner_wire::api::Submitted;
@@ -23,7 +23,7 @@ pub(super) struct Answers {
 impl Keeper {
     /// Turns commands into events. What needs no journal is done at once.
     pub(super) fn take_in(&mut self, commands: Vec<Command>, now: Millis) -> (Batch, Answers) {
-        let mut batch = Batch { at: now, events: Vec::new(), requesters: Vec::new(), archived: Vec::new() };
+        let mut batch = Batch::at(now);
         let mut answers = Answers::default();
         for (worker, session) in std::mem::take(&mut self.gone) {
             if self.outboxes.is_current(worker, session) {
@@ -41,7 +41,7 @@ impl Keeper {
                 }
                 Command::Submit(submission) => self.take_submission(*submission, &mut batch),
                 Command::Happened { event, applied } => {
-                    batch.events.push(event);
+                    self.take_event(event, &mut batch);
                     answers.applied.push(applied);
                 }
             }
@@ -51,6 +51,18 @@ impl Keeper {
             batch.events.push(Event::TimePassed);
         }
         (batch, answers)
+    }
+
+    /// Journals what happened; an order that was closed before is not closed again.
+    fn take_event(&self, event: Event, batch: &mut Batch) {
+        if let Event::OrderClosed(closing) = &event {
+            let open = self.journal.is_order_open(closing.job).unwrap_or(false);
+            if !open || batch.closed.contains(&closing.job) {
+                return;
+            }
+            batch.closed.push(closing.job);
+        }
+        batch.events.push(event);
     }
 
     fn take_join(&mut self, join: Join, batch: &mut Batch) {
@@ -135,7 +147,7 @@ impl Keeper {
     }
 
     fn take_submission(&mut self, submission: Submission, batch: &mut Batch) {
-        let Submission { submission, requester, graph, answer } = submission;
+        let Submission { submission, requester, graph, order, answer } = submission;
         // The core knows the submissions of live jobs, the archive those of ended ones.
         match self.journal.submitted(submission) {
             Ok(None) => {}
@@ -152,14 +164,14 @@ impl Keeper {
         }
         if self.requesters.insert(requester.clone()) {
             batch.requesters.push(requester.clone());
-            if self.credit > Amount::ZERO {
+            if self.credit > Amount::ZERO && order.is_none() {
                 let account = Account::Requester(requester.clone());
                 batch.events.push(Event::Deposited { account, amount: self.credit });
             }
         }
         let ticket = self.inbox.ticket();
         self.submissions.insert(ticket, answer);
-        batch.events.push(Event::JobSubmitted { ticket, submission, requester, graph });
+        batch.events.push(Event::JobSubmitted { ticket, submission, requester, graph, order });
     }
 
     /// Stores ended jobs in the same commit in which the core is told to forget them.
@@ -169,6 +181,7 @@ impl Keeper {
             if let Some(archived) = archived(&self.core, job) {
                 batch.archived.push(archived);
                 batch.events.push(Event::JobArchived { job });
+                self.bell.ring();
             }
         }
     }
@@ -201,5 +214,19 @@ fn archived(core: &Core, job: JobId) -> Option<ArchivedJob> {
     let submission = core.submission(job)?;
     let summary = serde_json::to_string(&view.summary).expect("a view is plain data");
     let view = serde_json::to_string(&view).expect("a view is plain data");
-    Some(ArchivedJob { job, submission, summary, view, outputs })
+    Some(ArchivedJob { job, submission, summary, view, outputs, order: order_rows(core, job) })
+}
+
+/// What is to be settled for a job, where money is on a chain.
+fn order_rows(core: &Core, job: JobId) -> Option<OrderRows> {
+    let signed = core.order(job)?.clone();
+    let dues = core.bills(job).into_iter().filter_map(|bill| {
+        let provider = core.provider(bill.worker)?;
+        Some(Due { worker: bill.worker, provider, gross: bill.gross, net: bill.net })
+    });
+    let dues = dues.collect();
+    let receipts = core.receipts(job, 0, usize::MAX);
+    let locked = core.was_locked(job);
+    let ended = EndedOrder { job, signed, locked, dues, receipts: receipts.len() as u64 };
+    Some(OrderRows { ended, receipts })
 }

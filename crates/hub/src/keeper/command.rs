@@ -3,7 +3,7 @@ use crate::status::Status;
 use gleaner_core::plan::Graph;
 use gleaner_core::{Core, Event, Session, Ticket};
 use gleaner_wire::api::Submitted;
-use gleaner_wire::{AttemptId, Finished, Offer, WorkerId, WorkerKey};
+use gleaner_wire::{AttemptId, Finished, Offer, SignedOrder, WorkerId, WorkerKey};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -102,6 +102,8 @@ pub(crate) struct Submission {
     pub(crate) requester: String,
     /// The job.
     pub(crate) graph: Graph,
+    /// What the requester signed for it.
+    pub(crate) order: Option<SignedOrder>,
     /// Answered with the job, or with why not.
     pub(crate) answer: oneshot::Sender<Result<Submitted, String>>,
 }
@@ -207,10 +209,11 @@ impl Handle {
         submission: u128,
         requester: String,
         graph: Graph,
+        order: Option<SignedOrder>,
     ) -> Result<Result<Submitted, String>, Unavailable> {
         self.check()?;
         let (sender, answer) = oneshot::channel();
-        let submission = Box::new(Submission { submission, requester, graph, answer: sender });
+        let submission = Box::new(Submission { submission, requester, graph, order, answer: sender });
         let asked = async {
             self.send(Command::Submit(submission)).await?;
             answer.await.map_err(|_| Unavailable::Stopped)

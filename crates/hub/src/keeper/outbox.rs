@@ -48,13 +48,22 @@ impl Backlog {
         waiting < OUTGOING_BYTES_MAX && self.sender.try_send(Outgoing::Message(message)).is_ok()
     }
 
-    fn close(&self, reason: String) {
+    /// Ends the connection with a reason.
+    pub(super) fn close(&self, reason: String) {
         // A full queue is closed as well: the connection ends when its sender is dropped.
         let _ = self.sender.try_send(Outgoing::Close(reason));
     }
 }
 
 impl BacklogReceiver {
+    /// Why the connection is refused, if that is the first thing said to it.
+    pub(crate) fn refusal(&mut self) -> Option<String> {
+        match self.receiver.try_recv() {
+            Ok(Outgoing::Close(reason)) => Some(reason),
+            Ok(Outgoing::Message(_)) | Err(_) => None,
+        }
+    }
+
     /// Notes that a message has been handed to the socket.
     pub(crate) fn sent(&self, bytes: usize) {
         self.bytes.fetch_sub(bytes, Ordering::Relaxed);
@@ -137,18 +146,19 @@ impl Outboxes {
         self.informed.entry(job).or_default().insert(worker);
     }
 
-    /// Sends an attempt, and its specification if the worker does not have it.
-    pub(super) fn start(&mut self, worker: WorkerId, start: StartAttempt) {
+    /// Sends an attempt, and its specification if the worker does not have it; says whether that was so.
+    pub(super) fn start(&mut self, worker: WorkerId, start: StartAttempt) -> bool {
         let of = (start.job, start.group);
-        let Some(connection) = self.touch(worker) else { return };
+        let Some(connection) = self.touch(worker) else { return false };
         connection.starts.push(start);
         // Most attempts are of the group that came last.
         if connection.specs.last() == Some(&of) || connection.specs.contains(&of) {
-            return;
+            return false;
         }
         connection.specs.push(of);
         connection.new_specs.push(of);
         self.knows(worker, of.0);
+        true
     }
 
     /// Stops an attempt.

@@ -13,11 +13,20 @@ impl Keeper {
                 Effect::WelcomeWorker { worker, session } => self.welcome(worker, session),
                 Effect::StartAttempt { worker, attempt } => {
                     if let Some(start) = self.core.start_message(attempt) {
-                        self.outboxes.start(worker, start);
+                        let job = start.job;
+                        if self.outboxes.start(worker, start) {
+                            self.engage(worker, job);
+                        }
                     }
                 }
                 Effect::CancelAttempt { worker, attempt } => self.outboxes.cancel(worker, attempt),
                 Effect::DisconnectWorker { worker, reason } => self.outboxes.close(worker, reason),
+                Effect::RefuseWorker { session, reason } => {
+                    if let Some((outgoing, _, _)) = self.joins.remove(&session) {
+                        outgoing.close(reason);
+                    }
+                }
+                Effect::LockOrder { .. } => self.bell.ring(),
                 Effect::AcceptJob { ticket, job, tasks, reserved } => {
                     if let Some(answer) = self.submissions.remove(&ticket) {
                         // A requester that has gone away finds its job by its idempotency key.
@@ -53,6 +62,13 @@ impl Keeper {
         // A connection that ended before its welcome does not know its number, so it cannot say that it left.
         if welcome.send(worker).is_err() {
             self.gone.push((worker, session));
+        }
+    }
+
+    /// Has part of a provider's stake locked while it works on an order.
+    fn engage(&self, worker: WorkerId, job: JobId) {
+        if let (Some(order), Some(provider)) = (self.core.order(job), self.core.provider(worker)) {
+            self.bell.engage(&order.order, provider);
         }
     }
 

@@ -10,6 +10,7 @@ use crate::live::Live;
 use crate::lock::FolderLock;
 use crate::logs::LogWriter;
 use crate::metrics::Metrics;
+use crate::money::Bell;
 use crate::status::Status;
 use gleaner_core::{Core, Effect, Event, Session, Ticket};
 use gleaner_wire::api::Submitted;
@@ -47,6 +48,7 @@ pub(crate) struct Parts {
     pub(crate) recovered: Recovered,
     pub(crate) inbox: Inbox,
     pub(crate) credit: Amount,
+    pub(crate) bell: Bell,
     pub(crate) live: Live,
     pub(crate) logs: LogWriter,
     pub(crate) metrics: Arc<Metrics>,
@@ -69,6 +71,7 @@ pub(crate) struct Keeper {
     pub(super) submissions: HashMap<Ticket, oneshot::Sender<Result<Submitted, String>>>,
     pub(super) requesters: HashSet<String>,
     pub(super) credit: Amount,
+    pub(super) bell: Bell,
     pub(super) effects: Vec<Effect>,
     pub(super) to_archive: VecDeque<JobId>,
     pub(super) announcer: Announcer,
@@ -107,6 +110,11 @@ impl Timer {
 }
 
 impl Keeper {
+    /// The way to the clerk of the money.
+    pub(crate) fn bell(&self) -> Bell {
+        self.bell.clone()
+    }
+
     pub(crate) fn new(parts: Parts) -> Self {
         let Recovered { core, at, requesters, .. } = parts.recovered;
         Self {
@@ -118,6 +126,7 @@ impl Keeper {
             submissions: HashMap::new(),
             requesters,
             credit: parts.credit,
+            bell: parts.bell,
             effects: Vec::new(),
             to_archive: VecDeque::new(),
             announcer: Announcer::new(parts.live),
@@ -153,7 +162,7 @@ impl Keeper {
 
     fn run_turns(&mut self) -> Result<(), journal::Error> {
         let at = self.clock.now();
-        let started = Batch { at, events: vec![Event::HubStarted], requesters: Vec::new(), archived: Vec::new() };
+        let started = Batch { events: vec![Event::HubStarted], ..Batch::at(at) };
         self.commit_and_apply(started, Answers::default())?;
         let mut live_due = None;
         while *self.ending.borrow() == Ending::No {

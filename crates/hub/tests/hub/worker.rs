@@ -98,7 +98,7 @@ pub fn offer(seed: u8) -> Offer {
         price_per_second: Amount(1_000_000),
         runtimes: vec![wasm],
     };
-    Offer { name: format!("worker-{seed}"), region: "here".to_owned(), devices: vec![device] }
+    Offer { name: format!("worker-{seed}"), region: "here".to_owned(), provider: None, devices: vec![device] }
 }
 
 impl Worker {

@@ -198,6 +198,7 @@ impl Worker {
             dir: dir.to_path_buf(),
             name: "test".to_owned(),
             region: "here".to_owned(),
+            provider: None,
             price_per_second: gleaner_wire::Amount(1),
             cpu_slots: 2,
             gpu: false,

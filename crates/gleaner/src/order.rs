@@ -1,0 +1,186 @@
+//! Orders: what a requester signs before its job runs, and its word on the settlement afterwards.
+use std::collections::BTreeMap;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, Result, bail};
+use gleaner_chain::order::Settlement;
+use gleaner_chain::primitives::{B256, U256};
+use gleaner_chain::receipt::{self, Receipt};
+use gleaner_chain::{market, order};
+use gleaner_client::{Client, Draft, Package};
+use gleaner_core::plan;
+use gleaner_hub::money::{ApprovalView, ChainView, ReceiptsPage, SettlementView};
+use gleaner_wire::api::Submitted;
+use gleaner_wire::{Address, Amount, Hash, JobId, Order, SignedOrder};
+use tokio::time::{Instant, sleep};
+
+use crate::output::say;
+use crate::purse::{self, Purse};
+use crate::settings::Settings;
+use crate::words;
+
+/// How long an order outlasts its job: the hub settles within it, and past it anyone can give the money back.
+const SETTLE_SECONDS: u64 = 24 * 3600;
+/// How long to wait for the chain to settle what was approved.
+const SETTLED_WITHIN: Duration = Duration::from_secs(120);
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// How an order ended.
+pub struct Settled {
+    /// What was paid.
+    pub settlement: Settlement,
+    /// What the platform took of it.
+    pub fee: Amount,
+}
+
+/// The requester's purse, filled by the faucet if there is one; none if the hub's money is on no chain.
+pub async fn purse(settings: &Settings, client: &Client) -> Result<Option<Purse>> {
+    match client.get::<ChainView>("/chain").await {
+        Ok(_) => {}
+        Err(error) if error.is_not_found() => return Ok(None),
+        Err(error) => return Err(error.into()),
+    }
+    let purse = Purse::of(client, purse::account(settings)?).await?;
+    if let Some(amount) = purse.fill(client).await? {
+        say(format!("the faucet gave {} to {}", words::money(amount), purse.account.address()));
+    }
+    Ok(Some(purse))
+}
+
+/// Submits a job: without a chain as it is, else with an order that covers its cap.
+pub async fn submit(client: &Client, purse: Option<&Purse>, draft: &Draft) -> Result<Submitted> {
+    let Some(purse) = purse else { return Ok(client.submit(draft).await?) };
+    let package = client.pack(draft).await?;
+    let signed = sign(purse, &package)?;
+    let deposited = purse.cover(Amount(signed.order.cap.0 + signed.order.bond.0)).await?;
+    if deposited > Amount::ZERO {
+        say(format!("deposited {} to cover the order", words::money(deposited)));
+    }
+    Ok(client.send(&package, Some(&signed)).await?)
+}
+
+fn sign(purse: &Purse, package: &Package<'_>) -> Result<SignedOrder> {
+    // Mistakes in the file are better told by the hub, which knows their lines.
+    let time_max = plan::plan(&package.file).map_or(Default::default(), |graph| graph.time_max);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).context("the clock stands before 1970")?.as_secs();
+    let cap = package.file.budget.price_max.unwrap_or(purse.view.price_max_default);
+    let order = Order {
+        requester: Address(purse.account.address().into_array()),
+        hub: Address(purse.view.hub.into_array()),
+        job: package.job(),
+        cap,
+        bond: cap.basis_points(purse.view.terms.bond_points),
+        deadline: now + time_max.0.div_ceil(1000) + SETTLE_SECONDS,
+        policy: Hash([0; 32]),
+        nonce: package.submission(),
+    };
+    let signature = chain_order(&order).sign(&purse.market.domain(), &purse.account).to_vec();
+    Ok(SignedOrder { order, signature })
+}
+
+fn chain_order(order: &Order) -> order::Order {
+    order::Order {
+        requester: order.requester.0.into(),
+        hub: order.hub.0.into(),
+        job: B256::from(order.job.0),
+        cap: order.cap,
+        bond: order.bond,
+        deadline: order.deadline,
+        policy: B256::from(order.policy.0),
+        nonce: U256::from(order.nonce),
+    }
+}
+
+/// Checks what an ended job is to be paid for, approves it if it is right, and waits until the chain has paid.
+pub async fn settle(client: &Client, purse: &Purse, job: JobId) -> Result<Settled> {
+    let found = settlement(client, job).await?;
+    let receipts = receipts(client, job).await?;
+    check(client, job, &found, &receipts).await.with_context(|| {
+        let window = words::span(gleaner_wire::Millis(purse.view.terms.challenge_window * 1000));
+        format!("the settlement of job {job} is not approved; it can be challenged within {window}")
+    })?;
+    let signature = found.settlement.approve(&purse.market.domain(), &purse.account);
+    let _taken: () = client.put_in(&format!("/jobs/{job}/approval"), &ApprovalView { signature }).await?;
+    let deadline = Instant::now() + SETTLED_WITHIN;
+    while !settlement(client, job).await?.closed {
+        if Instant::now() > deadline {
+            bail!("the settlement of job {job} is approved and not on the chain yet; the hub goes on trying");
+        }
+        sleep(LOOK_EVERY).await;
+    }
+    let paid = purse.market.payments_of(found.settlement.order).await?;
+    let fee = Amount(paid.iter().map(|payment| payment.fee.0).sum());
+    Ok(Settled { settlement: found.settlement, fee })
+}
+
+async fn settlement(client: &Client, job: JobId) -> Result<SettlementView> {
+    let deadline = Instant::now() + SETTLED_WITHIN;
+    loop {
+        match client.get(&format!("/jobs/{job}/settlement")).await {
+            Ok(view) => return Ok(view),
+            // An ended job is archived a moment later.
+            Err(error) if error.is_not_found() && Instant::now() < deadline => sleep(LOOK_EVERY).await,
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+async fn receipts(client: &Client, job: JobId) -> Result<Vec<Receipt>> {
+    let (mut receipts, mut from) = (Vec::new(), Some(0));
+    while let Some(at) = from {
+        let page: ReceiptsPage = client.get(&format!("/jobs/{job}/receipts?from={at}")).await?;
+        receipts.extend(page.receipts);
+        from = page.next;
+    }
+    Ok(receipts)
+}
+
+/// Whether every unit is accounted for: the receipts make up the settlement, it stays within the cap, and every output
+/// that is paid for is the one that was delivered.
+async fn check(client: &Client, job: JobId, found: &SettlementView, receipts: &[Receipt]) -> Result<()> {
+    receipt::verify(&found.settlement, receipts)?;
+    let gross = found.settlement.gross().context("the payouts add up to more than there can be")?;
+    let locked = matches!(found.order.state, market::State::Locked | market::State::Proposed);
+    if locked && gross > found.order.cap {
+        bail!("it pays {}, more than the cap of {}", words::money(gross), words::money(found.order.cap));
+    }
+    let outputs = outputs(client, job).await?;
+    for receipt in receipts.iter().filter(|receipt| receipt.output != B256::ZERO) {
+        let (group, index) = (receipt.task.group, receipt.task.index);
+        if outputs.get(&(group, index)) != Some(&receipt.output) {
+            bail!("task {} is paid for with another output than was delivered", receipt.task);
+        }
+    }
+    Ok(())
+}
+
+/// The hash of every output of a job, by group and element.
+async fn outputs(client: &Client, job: JobId) -> Result<BTreeMap<(u16, u32), B256>> {
+    let view = client.job(job).await?;
+    let mut outputs = BTreeMap::new();
+    for (number, group) in (0_u16..).zip(&view.groups) {
+        let mut from = Some(u64::from(number) << 32);
+        while let Some(at) = from {
+            let page = client.results(job, Some(&group.name), at).await?;
+            let found = page.results.iter().map(|result| ((number, result.index), B256::from(result.output.hash().0)));
+            outputs.extend(found);
+            from = page.next;
+        }
+    }
+    Ok(outputs)
+}
+
+impl Settled {
+    /// In words.
+    pub fn words(&self) -> String {
+        let gross = self.settlement.gross().unwrap_or_default();
+        let providers = words::count(self.settlement.payouts.len() as u64, "worker");
+        let net = Amount(gross.0.saturating_sub(self.fee.0));
+        format!(
+            "settled on the chain: {} paid, {} to {providers} and {} to the platform",
+            words::money(gross),
+            words::money(net),
+            words::money(self.fee)
+        )
+    }
+}

@@ -1,0 +1,96 @@
+//! The clerk: looks at what the books and the chain say of each order, and does what is missing.
+//!
+//! It keeps nothing in mind that it could not find again: every round starts from the core, the archive and the chain, so
+//! that a crash, an outage or a lost message costs a round and no money. What it sends goes through the outbox, once.
+use super::settle::Tries;
+use super::{Money, Trouble};
+use crate::keeper::Handle;
+use gleaner_chain::order::Settlement;
+use gleaner_core::Event;
+use gleaner_wire::{Address, JobId};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::watch;
+
+/// The longest time between two rounds.
+const ROUND: Duration = Duration::from_millis(500);
+/// The wait after a round that failed.
+const AFTER_TROUBLE: Duration = Duration::from_secs(2);
+/// How often the chain's terms are read.
+const TERMS_EVERY: Duration = Duration::from_secs(5);
+
+/// The clerk.
+pub(super) struct Clerk {
+    pub(super) money: Arc<Money>,
+    pub(super) keeper: Handle,
+    terms_read: Option<Instant>,
+    /// Providers whose stake is to be looked at.
+    pub(super) to_look_at: VecDeque<Address>,
+    /// What was tried for ended orders.
+    pub(super) tries: BTreeMap<JobId, Tries>,
+    /// The settlements of ended orders, reckoned once.
+    pub(super) reckoned: BTreeMap<JobId, Settlement>,
+    /// Whether something is on its way to the chain.
+    pub(super) busy: bool,
+}
+
+impl Clerk {
+    pub(super) fn new(money: Arc<Money>, keeper: Handle) -> Self {
+        Self {
+            money,
+            keeper,
+            terms_read: None,
+            to_look_at: VecDeque::new(),
+            tries: BTreeMap::new(),
+            reckoned: BTreeMap::new(),
+            busy: false,
+        }
+    }
+
+    /// Works until the hub stops.
+    pub(super) async fn run(mut self, mut stopping: watch::Receiver<bool>) {
+        let money = Arc::clone(&self.money);
+        loop {
+            let rest = match self.round().await {
+                Ok(()) if self.busy => money.pace,
+                Ok(()) => ROUND.max(money.pace),
+                Err(trouble) => {
+                    self.money.report(&trouble);
+                    AFTER_TROUBLE
+                }
+            };
+            tokio::select! {
+                () = money.bell.heard() => {}
+                () = tokio::time::sleep(rest) => {}
+                _ = stopping.changed() => return,
+            }
+        }
+    }
+
+    async fn round(&mut self) -> Result<(), Trouble> {
+        self.busy = false;
+        self.read_terms().await?;
+        self.lock().await?;
+        self.engage().await?;
+        self.settle().await?;
+        self.deposit_bought()?;
+        self.look_at_stakes().await?;
+        self.money.well();
+        Ok(())
+    }
+
+    async fn read_terms(&mut self) -> Result<(), Trouble> {
+        if self.terms_read.is_some_and(|at| at.elapsed() < TERMS_EVERY) {
+            return Ok(());
+        }
+        let terms = self.money.market.terms().await?;
+        let (share_points, stake_min) = (terms.share_points, terms.stake_min);
+        let known = self.keeper.ask(|core| (core.params().platform_share_points, core.params().stake_min)).await?;
+        if known != (share_points, stake_min) {
+            self.keeper.tell(Event::TermsSeen { share_points, stake_min }).await?;
+        }
+        self.terms_read = Some(Instant::now());
+        Ok(())
+    }
+}

@@ -1,0 +1,129 @@
+//! What requests are told of money, and what they may say.
+use super::{Money, Trouble, convert};
+use crate::journal::EndedOrder;
+use gleaner_chain::deploy::Deployment;
+use gleaner_chain::market::{OrderState, Terms};
+use gleaner_chain::order::Settlement;
+use gleaner_chain::primitives::{Address, B256, Bytes};
+use gleaner_chain::receipt::Receipt;
+use gleaner_wire::{Amount, JobId};
+use serde::{Deserialize, Serialize};
+use std::sync::PoisonError;
+
+/// Where money is, and what must be known to sign an order for a hub.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ChainView {
+    /// The JSON-RPC address.
+    pub url: String,
+    /// Where the contracts are.
+    pub deployment: Deployment,
+    /// The account that locks and settles orders.
+    pub hub: Address,
+    /// What holds for new orders.
+    pub terms: Terms,
+    /// The price cap of a job that names none.
+    pub price_max_default: Amount,
+    /// Whether newcomers are given tokens.
+    pub faucet: bool,
+    /// What keeps money from moving at the moment.
+    pub trouble: Option<String>,
+}
+
+/// How an ended job is paid for.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SettlementView {
+    /// The job.
+    pub job: JobId,
+    /// Who pays whom how much.
+    pub settlement: Settlement,
+    /// How many receipts there are.
+    pub receipts: u64,
+    /// Where the order stands on the chain.
+    pub order: OrderState,
+    /// Whether the hub's books have followed the chain.
+    pub closed: bool,
+}
+
+/// Some receipts.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ReceiptsPage {
+    /// The receipts.
+    pub receipts: Vec<Receipt>,
+    /// Where the next page starts.
+    pub next: Option<u64>,
+}
+
+/// A requester's signature under a settlement.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ApprovalView {
+    /// The signature.
+    pub signature: Bytes,
+}
+
+/// What became of an approval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Approved {
+    /// It is used as soon as possible.
+    Taken,
+    /// There is nothing to approve.
+    NoOrder,
+    /// It is not the requester's.
+    WrongSignature,
+}
+
+impl Money {
+    /// Where money is.
+    pub(crate) async fn view(&self, price_max_default: Amount) -> Result<ChainView, Trouble> {
+        Ok(ChainView {
+            url: self.url.clone(),
+            deployment: self.market.deployment.clone(),
+            hub: self.account.address(),
+            terms: self.market.terms().await?,
+            price_max_default,
+            faucet: self.faucet.is_some(),
+            trouble: self.trouble(),
+        })
+    }
+
+    /// How an ended job is paid for.
+    pub(crate) async fn settlement(&self, job: JobId) -> Result<Option<SettlementView>, Trouble> {
+        let Some((ended, closed)) = self.archive.ended_order(job).await? else { return Ok(None) };
+        let settlement = self.reckon(&ended).await?;
+        let order = self.market.order_state(settlement.order).await?;
+        Ok(Some(SettlementView { job, settlement, receipts: ended.receipts, order, closed }))
+    }
+
+    /// Some receipts of an ended job.
+    pub(crate) async fn receipts_page(&self, job: JobId, from: u64) -> Result<Option<ReceiptsPage>, Trouble> {
+        let Some((ended, _)) = self.archive.ended_order(job).await? else { return Ok(None) };
+        let receipts = self.receipts(self.id_of(&ended), job, from).await?;
+        let next = from + receipts.len() as u64;
+        Ok(Some(ReceiptsPage { next: (next < ended.receipts && !receipts.is_empty()).then_some(next), receipts }))
+    }
+
+    /// Takes a requester's approval.
+    pub(crate) async fn approve(&self, job: JobId, signature: Bytes) -> Result<Approved, Trouble> {
+        let Some((ended, false)) = self.archive.ended_order(job).await? else { return Ok(Approved::NoOrder) };
+        let settlement = self.reckon(&ended).await?;
+        let requester = convert::address(ended.signed.order.requester);
+        // What a contract wallet signs is left to the chain.
+        if signature.len() == 65 && !settlement.is_approved_by(&self.domain, requester, &signature) {
+            return Ok(Approved::WrongSignature);
+        }
+        self.approvals.lock().unwrap_or_else(PoisonError::into_inner).insert(job, signature);
+        self.bell.ring();
+        Ok(Approved::Taken)
+    }
+
+    pub(super) fn approval(&self, job: JobId) -> Option<Bytes> {
+        self.approvals.lock().unwrap_or_else(PoisonError::into_inner).get(&job).cloned()
+    }
+
+    pub(super) fn forget_approval(&self, job: JobId) {
+        self.approvals.lock().unwrap_or_else(PoisonError::into_inner).remove(&job);
+    }
+
+    pub(super) fn id_of(&self, ended: &EndedOrder) -> B256 {
+        convert::order(&ended.signed.order).id(&self.domain)
+    }
+}
