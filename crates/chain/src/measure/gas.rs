@@ -50,13 +50,6 @@ pub struct BatchGas {
     pub settle: u64,
 }
 
-impl BatchGas {
-    /// Everything together, for each order.
-    pub fn per_order(&self) -> f64 {
-        (self.lock + self.engage + self.settle) as f64 / self.orders as f64
-    }
-}
-
 /// Measures orders of these numbers of tasks and providers, and batches of these sizes. Everybody who takes part also
 /// works on another order that stays open, as in a network that is busy.
 pub async fn gas(orders: &[(u32, usize)], batches: &[usize]) -> Result<Gas, Error> {
@@ -117,6 +110,7 @@ mod tests {
         assert!(many.per_task() * 30.0 < single.per_task(), "{measured:?}");
         assert!(many.settle < spread.settle && many.engage < spread.engage, "{measured:?}");
         let [alone, batch] = measured.batches[..] else { panic!("two batches") };
-        assert!(batch.per_order() < alone.per_order(), "{measured:?}");
+        assert!(batch.lock < 6 * alone.lock && batch.settle < 6 * alone.settle, "{measured:?}");
+        assert!(batch.orders == 6 && batch.engage > alone.engage, "{measured:?}");
     }
 }

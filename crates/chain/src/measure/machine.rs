@@ -21,7 +21,8 @@ pub(super) async fn alone(closed: &Closed, script: &Script) -> Result<Timing, Er
     for block in blocks(&copy.chain, 1).await? {
         machine.set_block(frame(&block));
         for (sent, outcome) in block.transactions.iter().zip(&block.outcomes) {
-            let result = machine.transact_commit(transaction(&sent.envelope, sent.sender)).map_err(refused)?;
+            let result =
+                machine.transact_commit(transaction(&sent.envelope, sent.sender)).map_err(|error| refused(&error))?;
             if result.tx_gas_used() != outcome.gas_used {
                 return Err(Error::worthless("revm alone and the chain do not agree on the gas of a transaction"));
             }
@@ -32,7 +33,7 @@ pub(super) async fn alone(closed: &Closed, script: &Script) -> Result<Timing, Er
     let mut results = Vec::with_capacity(list.len());
     let watch = Stopwatch::start();
     for transaction in list {
-        results.push(machine.transact_commit(transaction).map_err(refused)?);
+        results.push(machine.transact_commit(transaction).map_err(|error| refused(&error))?);
     }
     let timing = watch.stop();
     let succeeded = results.iter().filter(|result| result.is_success()).count();
@@ -40,7 +41,7 @@ pub(super) async fn alone(closed: &Closed, script: &Script) -> Result<Timing, Er
     Ok(timing)
 }
 
-fn refused(error: impl ToString) -> Error {
+fn refused(error: &impl ToString) -> Error {
     Error::worthless(format!("revm alone refused a transaction: {}", error.to_string()))
 }
 

@@ -105,12 +105,18 @@ fn gas(measured: &Gas) -> Vec<Figure> {
     let transfer = measured.transfer as f64;
     let figure = |name, value, unit| Figure::rate(name, value, unit, "a transfer of the token", transfer);
     let orders = measured.orders.iter().map(|order| {
-        let name = format!("order of {} tasks by {} providers, lock to settlement", order.tasks, order.providers);
+        let name = format!("lock to settlement, tasks {}, providers {}", order.tasks, order.providers);
         figure(name, order.per_task(), "gas/task")
     });
-    let batches = measured.batches.iter().map(|batch| {
-        let name = format!("batch of {} orders, lock to settlement", batch.orders);
-        figure(name, batch.per_order(), "gas/order")
+    let batches = measured.batches.iter().flat_map(|batch| {
+        let (count, size) = (batch.orders as f64, batch.orders);
+        let money = figure(
+            format!("lock and settle, orders a transaction {size}"),
+            (batch.lock + batch.settle) as f64 / count,
+            "gas/order",
+        );
+        let stake = figure(format!("engage, orders in all {size}"), batch.engage as f64 / count, "gas/order");
+        [money, stake]
     });
     orders.chain(batches).collect()
 }
