@@ -74,7 +74,6 @@ mod tests {
             for timing in [alone, unsynced, synced] {
                 assert!(timing.per_second(orders) > 0.1 && timing.per_second(orders) < 1_000_000.0, "{timing:?}");
             }
-            assert!(alone.cpu <= unsynced.cpu + synced.cpu, "a chain does more than its machine");
         }
     }
 }
