@@ -16,12 +16,15 @@ use crate::market::{Market, ReadError};
 use crate::node::{self, Node};
 use crate::sender::{Failure, Sender};
 
+/// How far back a deployment that goes on may have begun: a day of blocks of twelve seconds.
+const RESUMED_BLOCKS_MAX: u64 = 7_200;
+
 /// Where the contracts are.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Deployment {
     /// The chain.
     pub chain_id: u64,
-    /// The block in which the deployment was complete; nothing of ours happened long before it.
+    /// A block from before the first step of the deployment: nothing of ours happened before it.
     pub block: u64,
     /// Owner of the parameters; the treasury.
     pub timelock: Address,
@@ -138,14 +141,12 @@ pub async fn deploy(
     if done > 0 && node.code(deployment.timelock).await?.is_empty() {
         return Err(Error::UsedAccount { account: deployer.address(), nonce: done });
     }
+    let height = node.height().await?;
+    deployment.block = if done == 0 { height } else { height.saturating_sub(RESUMED_BLOCKS_MAX) };
     let count = steps.len();
     for (place, step) in steps.into_iter().enumerate().skip(resumed) {
         let sent = sender.send_to(deployer, step.to, step.data).await;
-        let receipt = sent.map_err(|source| Error::Step { step: place + 1, steps: count, source })?;
-        deployment.block = receipt.block_number;
-    }
-    if deployment.block == 0 {
-        deployment.block = node.height().await?;
+        sent.map_err(|source| Error::Step { step: place + 1, steps: count, source })?;
     }
     check(node, &deployment, deployer.address(), genesis).await?;
     Ok(deployment)

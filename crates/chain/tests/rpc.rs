@@ -25,6 +25,7 @@ struct Bench {
 
 async fn serve(testing: bool) -> Bench {
     let dir = tempfile::tempdir().unwrap();
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let options = if testing { Options::testing(dir.path()) } else { Options::new(dir.path()) };
     let chain = Chain::open(&options).unwrap();
     let server = Server::start(chain.clone(), "127.0.0.1:0".parse().unwrap()).await.unwrap();

@@ -36,6 +36,8 @@ impl Connection {
         if host.is_empty() || host.contains('/') || reqwest::Url::parse(url).is_err() {
             return refuse("write http://HOST:PORT");
         }
+        // Fails when somebody chose a provider before, which serves as well.
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let http =
             reqwest::Client::builder().no_proxy().connect_timeout(CONNECT_TIME_MAX).tcp_keepalive(SILENCE_MAX).build();
         let http = http.map_err(|source| Error::unreachable(url, source))?;

@@ -81,6 +81,7 @@ async fn an_interrupted_upload_goes_on_where_the_hub_says() {
     let sent = content(PIECE_BYTES_MAX + 500_000);
     let blob = BlobRef::of(&sent);
     let token = std::fs::read_to_string(place.hub.token_file()).expect("a token");
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let first = reqwest::Client::new()
         .put(format!("{}/api/v1/blobs/{}", place.url(), blob.id))
         .bearer_auth(token.trim())

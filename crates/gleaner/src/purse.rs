@@ -38,12 +38,6 @@ struct Given {
 }
 
 impl Purse {
-    /// The wallet of the settings on the chain of the settings' hub.
-    pub async fn open(settings: &Settings) -> Result<Self> {
-        let client = settings.client().await?;
-        Self::of(&client, account(settings)?).await
-    }
-
     /// An account on the chain of a hub.
     pub async fn of(client: &Client, account: Account) -> Result<Self> {
         let view: ChainView = client.get("/chain").await?;

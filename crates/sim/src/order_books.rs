@@ -141,11 +141,12 @@ impl OrderBooks {
         self.sent_away.insert(worker);
     }
 
-    /// Work is given out. What is given to a worker that was told to go never reaches it: its connection is closed.
+    /// Work is given out, and never to a worker that was told to go.
     pub fn start(&self, worker: WorkerId, job: JobId) -> Result<(), String> {
         let locked = self.entries.get(&job).is_some_and(Entry::is_booked);
         ensure(locked, || format!("job {job} runs before its money is locked"))?;
         let (_, provider) = self.online.get(&worker).ok_or_else(|| format!("worker {worker} is not connected"))?;
+        ensure(!self.sent_away.contains(&worker), || format!("worker {worker} gets work after it was told to go"))?;
         self.check_stake(*provider)
     }
 

@@ -57,6 +57,8 @@ impl Remote {
         if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
             return Err(refused());
         }
+        // Fails when somebody chose a provider before, which serves as well.
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let client = reqwest::Client::builder().timeout(REQUEST_TIME_MAX).connect_timeout(CONNECT_TIME_MAX);
         let client = client.redirect(reqwest::redirect::Policy::none()).build().map_err(|_| refused())?;
         let policy = RateLimitRetryPolicy::default().or(|error: &TransportError| error.is_transport_error());

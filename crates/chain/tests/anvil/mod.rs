@@ -54,6 +54,7 @@ impl Anvil {
 
     pub async fn ask(&self, method: &str, parameters: Value) -> Value {
         let request = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": parameters });
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let response = reqwest::Client::new().post(self.url()).json(&request).send().await.expect("anvil answers");
         let answer: Value = response.json().await.expect("JSON");
         assert!(answer.get("error").is_none(), "{method}: {answer}");

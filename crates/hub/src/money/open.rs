@@ -105,7 +105,8 @@ pub enum Error {
     /// The hub's stake is too small to lock orders.
     #[error(
         "this hub's account {hub} has a free stake of {free} GLN, and an order locks {needed} GLN of it. Send it tokens \
-         (and some of the chain's own coin for gas), then stake: `gleaner stake add 100 --wallet {}`", wallet.display()
+         (and some of the chain's own coin for gas), then stake: `gleaner stake add 100 --wallet {} --chain URL --deployment FILE` with the node and the \
+         contracts that this hub was given", wallet.display()
     )]
     Stake {
         /// The account.
