@@ -14,6 +14,8 @@ import {Names} from "./Names.sol";
 /// account publishes their Merkle root; any staked account may contest it with another root, and then the court
 /// decides between the two. Part of the stake of both is locked meanwhile; who loses pays the winner and the
 /// auditors.
+/// What the shares are reckoned with, the pool and the cap, is written down with a publication, so that they come out
+/// the same ever after.
 /// Only tokens that have arrived here and are promised to nobody can be promised: what has not vested cannot be
 /// given away. There is no other way out for them than a claim.
 contract Rewards {
@@ -29,6 +31,7 @@ contract Rewards {
     struct Epoch {
         State state;
         uint64 finalAt;
+        uint16 capBps;
         address publisher;
         address contester;
         bytes32 root;
@@ -95,16 +98,20 @@ contract Rewards {
         Epoch storage entry = _epochs[epoch];
         if (entry.state != State.None) revert WrongState(epoch, entry.state);
         if (block.timestamp < endOf(epoch)) revert NotEnded(epoch, endOf(epoch));
-        uint256 totalMax = parameters.get(Names.EMISSION_PER_EPOCH);
-        if (total > totalMax) revert AboveEmission(total, totalMax);
-        if (total > available()) revert AboveFunds(total, available());
+        uint256 emission = parameters.get(Names.EMISSION_PER_EPOCH);
+        uint256 funds = available();
+        if (total > emission) revert AboveEmission(total, emission);
+        if (total > funds) revert AboveFunds(total, funds);
         uint64 finalAt = uint64(block.timestamp + parameters.get(Names.CHALLENGE_WINDOW));
         entry.state = State.Published;
         entry.finalAt = finalAt;
         entry.publisher = msg.sender;
         entry.root = root;
         entry.total = total;
-        entry.totalMax = totalMax;
+        entry.totalMax = funds < emission ? funds : emission;
+        // A share of a whole: it fits.
+        // forge-lint: disable-next-line(unsafe-typecast)
+        entry.capBps = uint16(parameters.get(Names.REWARD_CAP_BPS));
         committed += total;
         emit Published(epoch, msg.sender, root, total, finalAt);
         _lock(epoch, Names.HUB_STAKE);

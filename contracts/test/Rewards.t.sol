@@ -117,6 +117,22 @@ contract RewardsTest is Deployment {
         vm.assertEq(rewards.committed(), emission);
     }
 
+    function test_what_shares_are_reckoned_with_stays_as_it_was_when_they_were_published() public {
+        uint256 emission = parameters.get(Names.EMISSION_PER_EPOCH);
+        uint256 cap = parameters.get(Names.REWARD_CAP_BPS);
+        publish(0);
+        vm.startPrank(address(timelock));
+        parameters.set(Names.EMISSION_PER_EPOCH, 1e17);
+        parameters.set(Names.REWARD_CAP_BPS, cap - 1);
+        vm.stopPrank();
+        uint256 funds = rewards.available();
+        publish(1);
+        vm.assertEq(rewards.epochState(0).totalMax, emission);
+        vm.assertEq(rewards.epochState(0).capBps, cap);
+        vm.assertEq(rewards.epochState(1).totalMax, funds, "less has vested than may be given");
+        vm.assertEq(rewards.epochState(1).capBps, cap - 1);
+    }
+
     function test_total_is_bounded_by_what_has_vested_and_is_uncommitted() public {
         vm.prank(address(timelock));
         parameters.set(Names.EMISSION_PER_EPOCH, 1e17);
@@ -207,11 +223,15 @@ contract RewardsTest is Deployment {
         parameters.set(Names.EMISSION_PER_EPOCH, 1e17);
         uint256 all = rewards.available();
         publishAs(hub, 0, root(0), 100);
-        vm.expectRevert(abi.encodeWithSelector(Rewards.AboveFunds.selector, all + 1, all));
+        vm.expectRevert(abi.encodeWithSelector(Rewards.AboveEmission.selector, all + 1, all));
         vm.prank(watcher);
         rewards.contest(0, leaf(0, watcher, 1), all + 1);
+        publishAs(hub, 1, root(1), 10);
+        vm.expectRevert(abi.encodeWithSelector(Rewards.AboveFunds.selector, all, all - 10));
         vm.prank(watcher);
         rewards.contest(0, leaf(0, watcher, 1), all);
+        vm.prank(watcher);
+        rewards.contest(0, leaf(0, watcher, 1), all - 10);
         vm.assertEq(rewards.available(), 0);
     }
 

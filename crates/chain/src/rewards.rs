@@ -13,7 +13,7 @@ use alloy_sol_types::SolValue;
 use gleaner_wire::Amount;
 
 use crate::contracts::Rewards;
-use crate::market::{Market, PaidEvent, ReadError, amount};
+use crate::market::{EpochStage, Market, PaidEvent, ReadError, amount};
 use crate::merkle::{self, Tree};
 use crate::node::Node;
 
@@ -154,10 +154,19 @@ impl Market {
             true => self.paid_events(first, after - 1).await?,
             false => Vec::new(),
         };
-        let pool = self.reward_pool().await?;
+        let (pool, cap) = self.reckoned_with(epoch).await?;
+        Ok(Shares::reckon(epoch, paid.into_iter().map(Payment::from), pool, cap))
+    }
+
+    /// The pool and the cap of an epoch: as they were written down when it was published, else as they are now.
+    async fn reckoned_with(&self, epoch: u64) -> Result<(Amount, u32), ReadError> {
+        let found = self.epoch_state(epoch).await?;
+        if found.stage != EpochStage::Open {
+            return Ok((found.pool, found.cap_points));
+        }
         let cap = self.parameter("rewardCapBps").await?;
         let cap = u32::try_from(cap).map_err(|_| ReadError::Answer(format!("{cap} is not a share")))?;
-        Ok(Shares::reckon(epoch, paid.into_iter().map(Payment::from), pool, cap))
+        Ok((self.reward_pool().await?, cap))
     }
 
     /// What the next epoch to be published may give away at most.

@@ -1,6 +1,5 @@
 //! Node rewards from paid work to claimed tokens, against the contracts on the embedded chain.
 use alloy_primitives::{Address, B256, Bytes, U256};
-use gleaner_chain::contracts::Vesting;
 use gleaner_chain::deploy::deploy;
 use gleaner_chain::embedded::{CHAIN_ID, Chain, Options};
 use gleaner_chain::genesis::Genesis;
@@ -84,13 +83,10 @@ impl World {
     /// Brings what has vested to the rewards contract.
     async fn release_vested(&self) {
         let at = &self.market.deployment;
-        for id in 0..16 {
-            let schedule = self.market.read(at.vesting, &Vesting::scheduleCall { id: U256::from(id) }).await;
-            if schedule.is_ok_and(|schedule| schedule.beneficiary == at.rewards) {
-                return self.send(&self.hub, &self.market.release_vested(id)).await;
-            }
-        }
-        panic!("no schedule pays the rewards");
+        let schedules = self.market.schedules_of(at.rewards).await.expect("schedules");
+        let [id] = schedules[..] else { panic!("one schedule pays the rewards: {schedules:?}") };
+        assert!(self.market.releasable(id).await.expect("an amount") > Amount::ZERO);
+        self.send(&self.hub, &self.market.release_vested(id)).await;
     }
 }
 
@@ -114,6 +110,9 @@ async fn paid_work_of_an_epoch_is_rewarded_once_and_only_as_published() {
     let publish = world.market.publish_rewards(0, shares.root(), shares.total);
     world.send(&world.hub, &publish).await;
     assert_eq!(world.refused(&world.hub, &publish).await, "WrongState");
+    let again = world.market.epoch_shares(0).await.expect("reckoned");
+    assert_eq!((again.root(), again.total), (shares.root(), shares.total), "what was published comes out the same");
+    assert_eq!(world.market.published_epochs().await.expect("epochs"), [0]);
     let (amount, proof) = shares.claim(first).expect("a claim");
     let claim = world.market.claim_reward(0, first, amount, proof.clone());
     assert_eq!(world.refused(&world.requester, &claim).await, "WindowOpen");
@@ -126,6 +125,8 @@ async fn paid_work_of_an_epoch_is_rewarded_once_and_only_as_published() {
     assert_eq!(world.refused(&world.requester, &claim).await, "AlreadyClaimed");
     let (amount, proof) = shares.claim(second).expect("a claim");
     world.send(&world.requester, &world.market.claim_reward(0, second, amount, proof)).await;
+    assert!(world.market.is_claimed(0, first).await.expect("an answer"));
+    assert!(!world.market.is_claimed(0, later).await.expect("an answer"));
     assert_eq!(world.market.token_balance(first).await.expect("tokens"), Amount::gln(15));
     assert_eq!(world.market.token_balance(second).await.expect("tokens"), Amount::gln(3));
     assert_eq!(world.market.epoch_state(0).await.expect("an epoch").claimed, shares.total);

@@ -1,5 +1,5 @@
 //! Orders: what a requester signs before its job runs, and its word on the settlement afterwards.
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail};
@@ -14,6 +14,7 @@ use gleaner_wire::api::Submitted;
 use gleaner_wire::{Address, Amount, Hash, JobId, Order, SignedOrder};
 use tokio::time::{Instant, sleep};
 
+use crate::failure::Advice;
 use crate::output::say;
 use crate::purse::{self, Purse};
 use crate::settings::Settings;
@@ -51,7 +52,7 @@ pub async fn purse(settings: &Settings, client: &Client) -> Result<Option<Purse>
 pub async fn submit(client: &Client, purse: Option<&Purse>, draft: &Draft) -> Result<Submitted> {
     let Some(purse) = purse else { return Ok(client.submit(draft).await?) };
     let package = client.pack(draft).await?;
-    let signed = sign(purse, &package)?;
+    let signed = sign(purse, &package).await?;
     let deposited = purse.cover(Amount(signed.order.cap.0 + signed.order.bond.0)).await?;
     if deposited > Amount::ZERO {
         say(format!("deposited {} to cover the order", words::money(deposited)));
@@ -59,10 +60,12 @@ pub async fn submit(client: &Client, purse: Option<&Purse>, draft: &Draft) -> Re
     Ok(client.send(&package, Some(&signed)).await?)
 }
 
-fn sign(purse: &Purse, package: &Package<'_>) -> Result<SignedOrder> {
+async fn sign(purse: &Purse, package: &Package<'_>) -> Result<SignedOrder> {
     // Mistakes in the file are better told by the hub, which knows their lines.
     let time_max = plan::plan(&package.file).map_or(Default::default(), |graph| graph.time_max);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).context("the clock stands before 1970")?.as_secs();
+    // The deadline is by the chain's clock, which may be ahead of ours.
+    let now = now.max(purse.market.now().await?);
     let cap = package.file.budget.price_max.unwrap_or(purse.view.price_max_default);
     let order = Order {
         requester: Address(purse.account.address().into_array()),
@@ -91,26 +94,37 @@ fn chain_order(order: &Order) -> order::Order {
     }
 }
 
+/// What a hub wants to be paid for an ended job, and what it delivered.
+pub struct Claimed {
+    /// Its settlement.
+    pub found: SettlementView,
+    receipts: Vec<Receipt>,
+    /// The hash of every output, by group and element.
+    outputs: BTreeMap<(u16, u32), B256>,
+}
+
 /// Checks what an ended job is to be paid for, approves it if it is right, and waits until the chain has paid.
 pub async fn settle(client: &Client, purse: &Purse, job: JobId) -> Result<Settled> {
-    let found = settlement(client, job).await?;
-    let receipts = receipts(client, job).await?;
-    check(client, job, &found, &receipts).await.with_context(|| {
+    let claimed = Claimed::read(client, job).await?;
+    if let Err(reason) = claimed.check() {
         let window = words::span(gleaner_wire::Millis(purse.view.terms.challenge_window * 1000));
-        format!("the settlement of job {job} is not approved; it can be challenged within {window}")
-    })?;
-    let signature = found.settlement.approve(&purse.market.domain(), &purse.account);
+        let problem = format!("the settlement of job {job} is not approved: {reason}");
+        let help = format!("once the hub proposes it to the chain, dispute it within {window}: `gleaner job dispute {job}`");
+        return Err(Advice::new(problem, help).into());
+    }
+    let settlement = claimed.found.settlement;
+    let signature = settlement.approve(&purse.market.domain(), &purse.account);
     let _taken: () = client.put_in(&format!("/jobs/{job}/approval"), &ApprovalView { signature }).await?;
     let deadline = Instant::now() + SETTLED_WITHIN;
-    while !settlement(client, job).await?.closed {
+    while !self::settlement(client, job).await?.closed {
         if Instant::now() > deadline {
             bail!("the settlement of job {job} is approved and not on the chain yet; the hub goes on trying");
         }
         sleep(LOOK_EVERY).await;
     }
-    let paid = purse.market.payments_of(found.settlement.order).await?;
+    let paid = purse.market.payments_of(settlement.order).await?;
     let fee = Amount(paid.iter().map(|payment| payment.fee.0).sum());
-    Ok(Settled { settlement: found.settlement, fee })
+    Ok(Settled { settlement, fee })
 }
 
 async fn settlement(client: &Client, job: JobId) -> Result<SettlementView> {
@@ -135,23 +149,48 @@ async fn receipts(client: &Client, job: JobId) -> Result<Vec<Receipt>> {
     Ok(receipts)
 }
 
-/// Whether every unit is accounted for: the receipts make up the settlement, it stays within the cap, and every output
-/// that is paid for is the one that was delivered.
-async fn check(client: &Client, job: JobId, found: &SettlementView, receipts: &[Receipt]) -> Result<()> {
-    receipt::verify(&found.settlement, receipts)?;
-    let gross = found.settlement.gross().context("the payouts add up to more than there can be")?;
-    let locked = matches!(found.order.state, market::State::Locked | market::State::Proposed);
-    if locked && gross > found.order.cap {
-        bail!("it pays {}, more than the cap of {}", words::money(gross), words::money(found.order.cap));
+impl Claimed {
+    /// Asks the hub.
+    pub async fn read(client: &Client, job: JobId) -> Result<Self> {
+        let found = settlement(client, job).await?;
+        Ok(Self { found, receipts: receipts(client, job).await?, outputs: outputs(client, job).await? })
     }
-    let outputs = outputs(client, job).await?;
-    for receipt in receipts.iter().filter(|receipt| receipt.output != B256::ZERO) {
-        let (group, index) = (receipt.task.group, receipt.task.index);
-        if outputs.get(&(group, index)) != Some(&receipt.output) {
-            bail!("task {} is paid for with another output than was delivered", receipt.task);
+
+    /// Whether every unit is accounted for: the receipts make up the settlement, it stays within the cap, and every
+    /// output that is paid for is the one that was delivered.
+    fn check(&self) -> Result<()> {
+        let settlement = &self.found.settlement;
+        receipt::verify(settlement, &self.receipts)?;
+        let gross = settlement.gross().context("the payouts add up to more than there can be")?;
+        let (order, locked) = (&self.found.order, [market::State::Locked, market::State::Proposed]);
+        if locked.contains(&order.state) && gross > order.cap {
+            bail!("it pays {}, more than the cap of {}", words::money(gross), words::money(order.cap));
+        }
+        match self.receipts.iter().find(|receipt| !self.is_delivered(receipt)) {
+            Some(receipt) => bail!("task {} is paid for with another output than was delivered", receipt.task),
+            None => Ok(()),
         }
     }
-    Ok(())
+
+    fn is_delivered(&self, receipt: &Receipt) -> bool {
+        let place = (receipt.task.group, receipt.task.index);
+        receipt.output == B256::ZERO || self.outputs.get(&place) == Some(&receipt.output)
+    }
+
+    /// The settlement that is right: it pays each attempt once, and only for what was delivered.
+    pub fn counter(&self) -> Result<Settlement> {
+        let order = self.found.settlement.order;
+        let mut attempts = BTreeSet::new();
+        let is_right = |receipt: &&Receipt| {
+            receipt.order == order && attempts.insert(receipt.attempt) && self.is_delivered(receipt)
+        };
+        let receipts: Vec<Receipt> = self.receipts.iter().filter(is_right).cloned().collect();
+        if receipt::verify(&self.found.settlement, &receipts).is_ok() {
+            return Ok(self.found.settlement.clone());
+        }
+        let payouts = receipt::payouts(&receipts).context("the receipts add up to more than there can be")?;
+        Ok(Settlement { order, receipts_root: receipt::tree(&receipts).root(), payouts })
+    }
 }
 
 /// The hash of every output of a job, by group and element.

@@ -1,6 +1,7 @@
 //! Numbers and states as people read them.
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use gleaner_chain::market;
 use gleaner_wire::api::JobState;
 use gleaner_wire::{Amount, Millis};
 
@@ -72,6 +73,18 @@ pub fn state(state: &JobState) -> &'static str {
         JobState::Done => "done",
         JobState::Cancelled => "cancelled",
         JobState::Failed { .. } => "failed",
+    }
+}
+
+/// Where an order stands on the chain.
+pub fn order_state(state: market::State) -> &'static str {
+    match state {
+        market::State::None => "not on the chain",
+        market::State::Locked => "locked, with nothing proposed yet",
+        market::State::Proposed => "proposed",
+        market::State::Disputed => "disputed",
+        market::State::Settled => "settled",
+        market::State::Released => "released",
     }
 }
 

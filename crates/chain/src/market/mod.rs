@@ -2,6 +2,7 @@
 //!
 //! Writes are values: a [`Call`] says what a transaction would do, and the sender or the outbox sends it.
 mod acts;
+mod epochs;
 mod governance;
 mod history;
 mod open_orders;
@@ -15,9 +16,10 @@ use alloy_sol_types::SolCall;
 use gleaner_wire::Amount;
 
 pub use acts::Act;
+pub use epochs::{EpochStage, EpochState};
 pub use governance::{Ballot, Proposal, ProposalState, Stage};
 pub use history::{Entry, Kind, PaidEvent};
-pub use reads::{ChannelState, DisputeState, EpochState, OrderState, State, Terms};
+pub use reads::{ChannelState, DisputeStage, DisputeState, OrderState, State, Terms};
 pub use votes::VotingRules;
 
 use crate::deploy::Deployment;

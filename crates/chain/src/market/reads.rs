@@ -4,7 +4,7 @@ use gleaner_wire::Amount;
 use serde::{Deserialize, Serialize};
 
 use super::{Market, ReadError, amount};
-use crate::contracts::{Court, Escrow, Parameters, Rewards, Stake, Token, Vouchers};
+use crate::contracts::{Court, Escrow, Parameters, Stake, Token, Vouchers};
 
 /// The numbers that hold for new orders now.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -82,13 +82,27 @@ pub struct OrderState {
     pub dispute: U256,
 }
 
+/// Where a dispute stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DisputeStage {
+    /// There is none.
+    None,
+    /// It waits for a committee, or for its votes.
+    Open,
+    /// The defendant was right: the hub, whoever published rewards, or the accused.
+    ForDefendant,
+    /// The claimant was right.
+    ForClaimant,
+    /// It ended undecided.
+    Expired,
+}
+
 /// All that the chain remembers of a dispute.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DisputeState {
-    /// 1 open, 2 decided, 3 expired; 0 if there is none.
-    pub status: u8,
-    /// 1 for the defendant, 2 for the claimant, 0 for none.
-    pub ruling: u8,
+    /// Where it stands.
+    pub stage: DisputeStage,
     /// What it is about: an order, or an epoch of rewards.
     pub subject: B256,
     /// Who began it.
@@ -116,21 +130,6 @@ pub struct ChannelState {
     pub share_points: u32,
     /// Unix seconds from which it can be closed; zero while the payer stays.
     pub closing_at: u64,
-}
-
-/// All that the chain remembers of an epoch of rewards.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct EpochState {
-    /// 0 nothing, 1 published, 2 contested, 3 final.
-    pub state: u8,
-    /// The root of the shares.
-    pub root: B256,
-    /// What they come to.
-    pub total: Amount,
-    /// Unix seconds from which it can be claimed.
-    pub final_at: u64,
-    /// What was claimed.
-    pub claimed: Amount,
 }
 
 /// The name of a parameter as the contract has it.
@@ -247,9 +246,16 @@ impl Market {
     pub async fn dispute_state(&self, dispute: U256) -> Result<DisputeState, ReadError> {
         let found = self.read(self.deployment.court, &Court::disputeStateCall { dispute }).await?;
         let committee = self.read(self.deployment.court, &Court::committeeCall { dispute }).await?;
+        let stage = match (found.status, found.ruling) {
+            (0, _) => DisputeStage::None,
+            (1, _) => DisputeStage::Open,
+            (2, 1) => DisputeStage::ForDefendant,
+            (2, 2) => DisputeStage::ForClaimant,
+            (3, _) => DisputeStage::Expired,
+            other => return Err(ReadError::Answer(format!("{other:?} is no state of a dispute"))),
+        };
         Ok(DisputeState {
-            status: found.status,
-            ruling: found.ruling,
+            stage,
             subject: found.subject,
             claimant: found.claimant,
             defendant: found.defendant,
@@ -269,25 +275,5 @@ impl Market {
             share_points: found.shareBps.into(),
             closing_at: found.closingAt,
         })
-    }
-
-    /// Where an epoch of rewards stands.
-    pub async fn epoch_state(&self, epoch: u64) -> Result<EpochState, ReadError> {
-        let found = self.read(self.deployment.rewards, &Rewards::epochStateCall { epoch: U256::from(epoch) }).await?;
-        Ok(EpochState {
-            state: found.state,
-            root: found.root,
-            total: amount(found.total)?,
-            final_at: found.finalAt,
-            claimed: amount(found.claimed)?,
-        })
-    }
-
-    /// When an epoch begins and ends, in Unix seconds.
-    pub async fn epoch_span(&self, epoch: u64) -> Result<(u64, u64), ReadError> {
-        let end = self.read(self.deployment.rewards, &Rewards::endOfCall { epoch: U256::from(epoch) }).await?;
-        let length = self.read(self.deployment.rewards, &Rewards::epochLengthCall {}).await?;
-        let (end, length) = (end.saturating_to::<u64>(), length.saturating_to::<u64>());
-        Ok((end.saturating_sub(length), end))
     }
 }

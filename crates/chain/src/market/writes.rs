@@ -319,6 +319,11 @@ impl Market {
         call(self.deployment.rewards, &Rewards::concludeCall { epoch: U256::from(epoch) })
     }
 
+    /// Makes uncontested shares final after their window.
+    pub fn finish_rewards(&self, epoch: u64) -> Call {
+        call(self.deployment.rewards, &Rewards::finishCall { epoch: U256::from(epoch) })
+    }
+
     /// Pays an account its share of an epoch.
     pub fn claim_reward(&self, epoch: u64, account: Address, amount: Amount, proof: Vec<B256>) -> Call {
         let claim = Rewards::claimCall { epoch: U256::from(epoch), account, amount: units(amount), proof };

@@ -1,8 +1,8 @@
 //! A real node for tests: anvil, started on a free port of loopback and ended with the test.
 #![allow(dead_code, clippy::allow_attributes, reason = "each test uses its own part of it")]
-use alloy_primitives::Address;
 use gleaner_chain::embedded::CHAIN_ID;
 use gleaner_chain::node::Node;
+use gleaner_chain::primitives::Address;
 use gleaner_chain::remote::Remote;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};

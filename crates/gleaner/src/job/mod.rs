@@ -1,6 +1,7 @@
 //! `gleaner job …`: a file for each verb.
 
 mod cancel;
+mod dispute;
 pub mod explain;
 mod fetch;
 mod list;
@@ -26,6 +27,8 @@ pub enum Verb {
     Logs(logs::Args),
     /// Stop a job
     Cancel(cancel::Args),
+    /// Dispute what the hub wants to be paid for a job that has ended
+    Dispute(dispute::Args),
     /// Fetch a job's results; run again, it goes on where it was
     Fetch(fetch::Args),
 }
@@ -39,6 +42,7 @@ pub async fn perform(settings: &Settings, verb: Verb) -> Result<ExitCode> {
         Verb::Explain(args) => explain::perform(&client, &args).await,
         Verb::Logs(args) => logs::perform(&client, &args).await,
         Verb::Cancel(args) => cancel::perform(&client, &args).await,
+        Verb::Dispute(args) => dispute::perform(settings, &client, &args).await,
         Verb::Fetch(args) => fetch::perform(&client, &args).await,
     }
 }

@@ -7,6 +7,8 @@ mod history;
 pub mod input;
 mod new;
 pub mod place;
+mod release;
+mod rewards;
 mod send;
 mod show;
 pub mod till;
@@ -42,6 +44,10 @@ enum Verb {
     Withdraw(withdraw::Args),
     /// List what has happened to the wallet, newest last
     History(history::Args),
+    /// Take back what orders lock whose hub has missed their deadline
+    Release(release::Args),
+    /// List your shares of the node rewards, or claim them
+    Rewards(rewards::Args),
     /// Have the hub give a newcomer tokens, where they are worth nothing
     Faucet,
     /// Print who gets which part of all tokens, and when
@@ -58,6 +64,8 @@ pub async fn perform(settings: &Settings, args: Args) -> Result<ExitCode> {
         Verb::Deposit(args) => deposit::perform(settings, place, &args).await,
         Verb::Withdraw(args) => withdraw::perform(settings, place, &args).await,
         Verb::History(args) => history::perform(settings, place, &args).await,
+        Verb::Release(args) => release::perform(settings, place, &args).await,
+        Verb::Rewards(args) => rewards::perform(settings, place, &args).await,
         Verb::Faucet => faucet::perform(settings).await,
         Verb::Allocation(args) => allocation::perform(&args),
     }

@@ -20,7 +20,8 @@ pub struct Network {
     runtime: Runtime,
     hub: Option<Process>,
     pub workers: Vec<Process>,
-    chain: &'static str,
+    /// What the hub is told besides where to listen.
+    options: Vec<String>,
     machines: u32,
     listen: String,
 }
@@ -89,19 +90,21 @@ pub fn gleaner() -> Command {
 impl Network {
     /// A hub and so many workers that share the processor; all of them have joined.
     pub fn start(workers: usize) -> Self {
-        Self::with("none", workers)
+        Self::with(|_| ["--chain", "none"].map(str::to_owned).into(), workers)
     }
 
     /// The same with money on a chain inside the hub.
     pub fn with_chain(workers: usize) -> Self {
-        Self::with("embedded", workers)
+        Self::with(|_| ["--chain", "embedded"].map(str::to_owned).into(), workers)
     }
 
-    fn with(chain: &'static str, workers: usize) -> Self {
+    /// The same with a hub that is told what `prepare` returns, which may put things into the state's folder before.
+    pub fn with(prepare: impl FnOnce(&Path) -> Vec<String>, workers: usize) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
+        let options = prepare(&folder.path().join("state"));
         let runtime = Runtime::new().expect("a runtime");
         let listen = "127.0.0.1:0".to_owned();
-        let mut network = Self { folder, runtime, hub: None, workers: Vec::new(), machines: 0, listen, chain };
+        let mut network = Self { folder, runtime, hub: None, workers: Vec::new(), machines: 0, listen, options };
         network.start_hub();
         for _ in 0..workers {
             network.start_worker();
@@ -124,7 +127,8 @@ impl Network {
         let mut child = gleaner()
             .arg("--dir")
             .arg(self.state())
-            .args(["hub", "--listen", &self.listen, "--chain", self.chain])
+            .args(["hub", "--listen", &self.listen])
+            .args(&self.options)
             .stdout(Stdio::piped())
             .stderr(log.expect("a log"))
             .spawn()

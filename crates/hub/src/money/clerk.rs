@@ -2,6 +2,7 @@
 //!
 //! It keeps nothing in mind that it could not find again: every round starts from the core, the archive and the chain, so
 //! that a crash, an outage or a lost message costs a round and no money. What it sends goes through the outbox, once.
+use super::rewards::Rewards;
 use super::settle::Tries;
 use super::{Money, Trouble};
 use crate::keeper::Handle;
@@ -31,6 +32,8 @@ pub(super) struct Clerk {
     pub(super) tries: BTreeMap<JobId, Tries>,
     /// The settlements of ended orders, reckoned once.
     pub(super) reckoned: BTreeMap<JobId, Settlement>,
+    /// What is left to do about node rewards.
+    pub(super) rewards: Rewards,
     /// Whether something is on its way to the chain.
     pub(super) busy: bool,
 }
@@ -44,6 +47,7 @@ impl Clerk {
             to_look_at: VecDeque::new(),
             tries: BTreeMap::new(),
             reckoned: BTreeMap::new(),
+            rewards: Rewards::default(),
             busy: false,
         }
     }
@@ -76,6 +80,7 @@ impl Clerk {
         self.settle().await?;
         self.deposit_bought()?;
         self.look_at_stakes().await?;
+        self.share_rewards().await?;
         self.money.well();
         Ok(())
     }

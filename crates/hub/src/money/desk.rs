@@ -19,6 +19,8 @@ pub(super) enum Kind {
     Engage,
     /// Settles, finalizes or releases orders.
     Settle,
+    /// Shares node rewards.
+    Reward,
 }
 
 impl Kind {
@@ -27,6 +29,7 @@ impl Kind {
             Self::Lock => "lock",
             Self::Engage => "engage",
             Self::Settle => "settle",
+            Self::Reward => "reward",
         }
     }
 }

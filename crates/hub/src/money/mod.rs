@@ -12,6 +12,7 @@ mod fiat;
 mod lock;
 mod open;
 mod reconcile;
+mod rewards;
 mod settle;
 mod stakes;
 mod view;
@@ -75,6 +76,9 @@ pub(crate) enum Trouble {
     /// The outbox could not be read or written.
     #[error(transparent)]
     Outbox(#[from] gleaner_chain::outbox::Error),
+    /// The shares of node rewards could not be reckoned.
+    #[error(transparent)]
+    Rewards(#[from] gleaner_chain::rewards::Error),
     /// The books of the sale of credits failed.
     #[error(transparent)]
     Fiat(#[from] gleaner_chain::fiat::Error),

@@ -3,7 +3,7 @@ use super::clerk::Clerk;
 use super::desk::Kind;
 use super::{Money, Trouble, convert};
 use crate::journal::{EndedOrder, RECEIPTS_PER_ROW};
-use gleaner_chain::market::{OrderState, PaidEvent, State};
+use gleaner_chain::market::{Call, DisputeStage, OrderState, PaidEvent, State};
 use gleaner_chain::order::Settlement;
 use gleaner_chain::primitives::{B256, Bytes};
 use gleaner_chain::receipt::Receipt;
@@ -52,7 +52,7 @@ impl Tries {
 enum Next {
     Settle(Settlement, Bytes),
     Finalize(Settlement),
-    Release(B256),
+    Call(Call),
     Wait,
     Close { paid: bool },
 }
@@ -65,8 +65,10 @@ impl Clerk {
             return Ok(());
         }
         let (mut settle, mut finalize, mut payouts) = (Vec::new(), Vec::new(), 0);
-        for ended in self.money.archive.open_orders(JobId(0), ENDED_PER_ROUND).await? {
-            match self.next(&ended).await? {
+        let open = self.money.archive.open_orders(JobId(0), ENDED_PER_ROUND).await?;
+        let now = if open.is_empty() { 0 } else { self.now().await? };
+        for ended in open {
+            match self.next(&ended, now).await? {
                 Next::Settle(settlement, approval) => {
                     payouts += settlement.payouts.len();
                     if settle.is_empty() || (settle.len() < ORDERS_PER_CALL && payouts <= PAYOUTS_PER_CALL) {
@@ -79,8 +81,8 @@ impl Clerk {
                         finalize.push(settlement);
                     }
                 }
-                Next::Release(id) => {
-                    self.money.desk.send(Kind::Settle, &self.money.market.release(id))?;
+                Next::Call(call) => {
+                    self.money.desk.send(Kind::Settle, &call)?;
                     self.busy = true;
                 }
                 Next::Wait => {}
@@ -98,26 +100,32 @@ impl Clerk {
         Ok(())
     }
 
-    async fn next(&mut self, ended: &EndedOrder) -> Result<Next, Trouble> {
+    async fn next(&mut self, ended: &EndedOrder, now: u64) -> Result<Next, Trouble> {
         let id = convert::order(&ended.signed.order).id(&self.money.domain);
         let found = self.money.market.order_state(id).await?;
         Ok(match found.state {
             // A lock may still be on its way; once it cannot come any more, there is nothing to settle.
             State::None if self.money.desk.is_busy(Kind::Lock)? => Next::Wait,
             State::None => Next::Close { paid: false },
-            State::Locked => self.next_of_locked(id, ended, &found).await?,
-            State::Proposed => self.next_of_proposed(ended, &found).await?,
-            State::Disputed => Next::Wait,
+            State::Locked => self.next_of_locked(id, ended, &found, now).await?,
+            State::Proposed => self.next_of_proposed(ended, &found, now).await?,
+            State::Disputed => self.next_of_disputed(id, ended, &found, now).await?,
             State::Settled => Next::Close { paid: true },
             State::Released => Next::Close { paid: false },
         })
     }
 
-    async fn next_of_locked(&mut self, id: B256, ended: &EndedOrder, found: &OrderState) -> Result<Next, Trouble> {
+    async fn next_of_locked(
+        &mut self,
+        id: B256,
+        ended: &EndedOrder,
+        found: &OrderState,
+        now: u64,
+    ) -> Result<Next, Trouble> {
         let approval = self.money.approval(ended.job);
         let tries = self.tries.entry(ended.job).or_default();
-        if approval.is_none() && found.deadline < now() {
-            return Ok(if tries.again() { Next::Release(id) } else { Next::Wait });
+        if approval.is_none() && found.deadline < now {
+            return Ok(if tries.again() { Next::Call(self.money.market.release(id)) } else { Next::Wait });
         }
         if approval.is_none() && tries.first_seen.elapsed() < APPROVAL_WAIT {
             return Ok(Next::Wait);
@@ -130,15 +138,43 @@ impl Clerk {
         Ok(Next::Settle(self.reckon(ended).await?, approval.unwrap_or_default()))
     }
 
-    async fn next_of_proposed(&mut self, ended: &EndedOrder, found: &OrderState) -> Result<Next, Trouble> {
+    async fn next_of_proposed(&mut self, ended: &EndedOrder, found: &OrderState, now: u64) -> Result<Next, Trouble> {
         let settlement = self.reckon(ended).await?;
         let again = self.tries.entry(ended.job).or_default().again();
         if let Some(approval) = self.money.approval(ended.job).filter(|_| again) {
             return Ok(Next::Settle(settlement, approval));
         }
-        // The chain's clock decides; ours only tells when to ask.
-        let due = found.proposal == settlement.hash() && found.final_at <= now();
+        let due = found.proposal == settlement.hash() && found.final_at <= now;
         Ok(if due && again { Next::Finalize(settlement) } else { Next::Wait })
+    }
+
+    /// A dispute that is over is carried out: by us if we have won it or nobody has; who wins against us does it.
+    async fn next_of_disputed(
+        &mut self,
+        id: B256,
+        ended: &EndedOrder,
+        found: &OrderState,
+        now: u64,
+    ) -> Result<Next, Trouble> {
+        let market = &self.money.market;
+        let dispute = market.dispute_state(found.dispute).await?;
+        let call = match dispute.stage {
+            DisputeStage::ForDefendant => {
+                let settlement = self.reckon(ended).await?;
+                self.money.market.conclude(&settlement)
+            }
+            DisputeStage::Expired => market.release(id),
+            DisputeStage::Open if dispute.ends < now => market.expire(found.dispute),
+            DisputeStage::Open | DisputeStage::ForClaimant | DisputeStage::None => return Ok(Next::Wait),
+        };
+        Ok(if self.tries.entry(ended.job).or_default().again() { Next::Call(call) } else { Next::Wait })
+    }
+
+    /// The time that the next block will have, as far as can be known: the newest block's, or ours if that is later, since
+    /// a chain without transactions may stand still.
+    async fn now(&self) -> Result<u64, Trouble> {
+        let ours = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
+        Ok(self.money.market.now().await?.max(ours))
     }
 
     async fn reckon(&mut self, ended: &EndedOrder) -> Result<Settlement, Trouble> {
@@ -197,8 +233,4 @@ fn paid_to(ended: &EndedOrder, payments: &[PaidEvent]) -> Vec<(WorkerId, Amount)
         Some((due.worker, Amount(payment.gross.0 - payment.fee.0)))
     });
     paid.collect()
-}
-
-fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
 }

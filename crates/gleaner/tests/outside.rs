@@ -1,0 +1,169 @@
+//! A network whose money is on a chain outside: a real node, which goes away, comes back later, and lets time pass.
+
+#[path = "../../chain/tests/anvil/mod.rs"]
+mod anvil;
+mod network;
+mod programs;
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anvil::Anvil;
+use gleaner_chain::deploy::deploy;
+use gleaner_chain::genesis::Genesis;
+use gleaner_chain::market::Market;
+use gleaner_chain::sender::Sender;
+use gleaner_chain::{Account, wallet};
+use gleaner_hub::money::{ReconcileView, SettlementView};
+use gleaner_wire::api::JobState;
+use gleaner_wire::{Amount, JobId};
+use network::{Network, PATIENCE};
+use serde_json::{Value, json};
+
+const MONTH: u64 = 31 * 86_400;
+
+/// A node, the contracts on it, and a network of one worker that uses them.
+struct Outside {
+    anvil: Anvil,
+    market: Market,
+    network: Network,
+    runtime: tokio::runtime::Runtime,
+    _state: tempfile::TempDir,
+}
+
+impl Outside {
+    /// `later` seconds pass between the deployment and the network's start.
+    fn start(later: u64) -> Self {
+        let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+        let state = tempfile::tempdir().expect("a folder");
+        let file = state.path().join("anvil.json");
+        let anvil = Anvil::start(&["--state", file.to_str().expect("a path in UTF-8")]);
+        let mut market = None;
+        let network = Network::with(
+            |folder| {
+                let deployed = runtime.block_on(prepare(&anvil, folder));
+                runtime.block_on(pass(&anvil, later));
+                let file = folder.join("deployment.json");
+                std::fs::write(&file, serde_json::to_string(&deployed.deployment).expect("JSON")).expect("written");
+                market = Some(deployed);
+                vec!["--chain".into(), anvil.url(), "--deployment".into(), file.display().to_string()]
+            },
+            1,
+        );
+        Self { anvil, market: market.expect("prepared"), network, runtime, _state: state }
+    }
+
+    fn pass(&self, seconds: u64) {
+        self.runtime.block_on(pass(&self.anvil, seconds));
+    }
+
+    fn settlement(&self, job: JobId) -> Option<SettlementView> {
+        let path = format!("/jobs/{job}/settlement");
+        self.network.ask(async |client| client.get(&path).await).ok()
+    }
+
+    /// Waits, and lets a minute pass on the chain between two looks.
+    fn until<T>(&self, what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            if let Some(found) = look() {
+                return found;
+            }
+            assert!(Instant::now() < deadline, "{what} in time");
+            std::thread::sleep(Duration::from_millis(500));
+            self.pass(60);
+        }
+    }
+}
+
+async fn pass(anvil: &Anvil, seconds: u64) {
+    anvil.ask("evm_increaseTime", json!([seconds])).await;
+    anvil.ask("evm_mine", json!([])).await;
+}
+
+/// Deploys the contracts, and gives everyone of a network of one worker tokens, gas and stake.
+async fn prepare(anvil: &Anvil, folder: &Path) -> Market {
+    let own = |file: &str| wallet::own(&folder.join(file)).expect("a wallet");
+    let [deployer, liquidity] = ["deployer", "liquidity"].map(Account::from_words);
+    let [hub, requester, worker] = ["hub/chain/hub.json", "wallet.json", "workers/1/wallet.json"].map(own);
+    for account in [&deployer, &liquidity, &hub, &requester, &worker] {
+        anvil.fund(account.address()).await;
+    }
+    let node = anvil.node();
+    let sender = Sender::new(node.clone(), node.chain_id().await.expect("an answer"));
+    let genesis = Genesis::preset("hub").and_then(|genesis| genesis.with_timings("local")).expect("a genesis");
+    let deployed = deploy(&sender, &deployer, &genesis, liquidity.address()).await.expect("deployed");
+    let market = Market::new(node, deployed);
+    for account in [&hub, &requester, &worker] {
+        let give = market.transfer(account.address(), Amount::gln(1000));
+        sender.send(&liquidity, &give).await.expect("given");
+    }
+    for account in [&hub, &worker] {
+        let stake = market.stake_with_permit(account, Amount::gln(500)).await.expect("a permit");
+        sender.send(account, &stake).await.expect("staked");
+        sender.send(account, &market.allow(hub.address(), Amount::gln(500))).await.expect("allowed");
+    }
+    market
+}
+
+fn job(tasks: u32) -> String {
+    format!(
+        "name = \"array\"\n[[task]]\nname = \"square\"\nruntime = \"wasm\"\nprogram = \"program.wasm\"\n\
+         args = [\"{{index}}\"]\neach = \"1..{tasks}\"\n"
+    )
+}
+
+#[test]
+fn work_goes_on_while_the_chain_is_away_for_an_hour_and_is_paid_once() {
+    let mut outside = Outside::start(0);
+    outside.network.write("program.wasm", programs::patterned(200, 100));
+    let job = outside.network.submit("job.toml", &job(60));
+    outside.network.wait_for_job(job, |view| view.summary.done >= 1);
+    outside.anvil.stop(true);
+    let done = outside.network.wait_for_job(job, |view| view.summary.state == JobState::Done);
+    assert_eq!(done.summary.done, 60, "what was locked is worked on without a chain");
+    // Long enough for the clerk and the outbox to have tried.
+    std::thread::sleep(Duration::from_secs(3));
+    outside.anvil.restart();
+    outside.runtime.block_on(outside.anvil.ask("anvil_setNextBlockBaseFeePerGas", json!(["0x2540be400"])));
+    outside.pass(3_600);
+    let view = outside.until("it is settled", || outside.settlement(job).filter(|view| view.closed));
+    let paid = outside.runtime.block_on(outside.market.payments_of(view.settlement.order)).expect("payments");
+    assert_eq!(paid.len(), view.settlement.payouts.len(), "each payout was made once: {paid:?}");
+    assert_eq!(paid.iter().map(|payment| payment.gross.0).sum::<u64>(), done.summary.spent.0);
+    let found: ReconcileView =
+        outside.network.ask(async |client| client.get("/reconcile").await).expect("the hub answers");
+    assert!(found.agrees, "{:?}", found.differences);
+}
+
+#[test]
+fn node_rewards_of_paid_work_are_shared_and_claimed() {
+    let outside = Outside::start(MONTH);
+    let network = &outside.network;
+    network.write("program.wasm", programs::patterned(200, 50));
+    network.write("job.toml", job(20));
+    network.run(&["run", "job.toml", "--out", "out"]).succeeded();
+    let worker = network.folder().join("state/workers/1/wallet.json");
+    let own = |args: &[&str]| network.run(&[args, &["--wallet", worker.to_str().expect("UTF-8")]].concat());
+    let own = |args: &[&str]| {
+        let password = worker.with_extension("password");
+        own(&[args, &["--password-file", password.to_str().expect("UTF-8")]].concat())
+    };
+    let early = own(&["wallet", "rewards", "--claim", "--yes"]);
+    assert!(early.code == 1 && early.stderr.contains("no node rewards to claim"), "{early:?}");
+    let share = outside.until("shares are published and final", || {
+        let listed: Value = serde_json::from_str(&own(&["wallet", "rewards", "--json"]).succeeded().stdout).ok()?;
+        let epoch = listed.as_array()?.iter().find(|epoch| epoch["stage"] == "final")?.clone();
+        assert_eq!(epoch["right"], true, "{epoch}");
+        Some(epoch)
+    });
+    let tokens = |wallet: &Value| wallet["tokens"].as_str().expect("an amount").parse::<Amount>().expect("an amount");
+    let wallet = || serde_json::from_str::<Value>(&own(&["wallet", "show", "--json"]).succeeded().stdout).expect("JSON");
+    let before = tokens(&wallet());
+    let claimed = own(&["wallet", "rewards", "--claim", "--yes"]).succeeded();
+    let amount: Amount = share["share"].as_str().expect("an amount").parse().expect("an amount");
+    assert!(amount > Amount::ZERO, "{share}");
+    assert_eq!(tokens(&wallet()).0, before.0 + amount.0, "{}", claimed.stderr);
+    let again = own(&["wallet", "rewards", "--claim", "--yes"]);
+    assert!(again.code == 1 && again.stderr.contains("no node rewards to claim"), "{again:?}");
+}
