@@ -5,6 +5,7 @@ mod token;
 use alloy_primitives::{Address, B256};
 use gleaner_chain::embedded::{Chain, Options};
 use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 use token::{balance, deploy, key, transfer};
@@ -13,20 +14,19 @@ const ROUNDS: usize = 20;
 const FOLDER: &str = "GLEANER_TEST_CHAIN_FOLDER";
 
 /// The child: sends transfers, eight at a time, and prints the hash of each that is acknowledged.
-#[tokio::test(flavor = "multi_thread")]
-#[ignore = "run by the test below as its child, which it kills"]
-async fn child_that_sends_until_it_is_killed() {
-    let chain = Chain::open(&Options::new(std::env::var(FOLDER).unwrap())).unwrap();
+async fn send_until_killed(folder: &Path) -> ! {
+    let chain = Chain::open(&Options::new(folder)).unwrap();
     let (alice, bob) = (key(1), key(2).address());
     let token = match chain.height().await.unwrap() {
         0 => deploy(&chain, &alice).await,
         _ => alice.address().create(0),
     };
     let mut nonce = chain.nonce(alice.address()).await.unwrap();
+    let mut output = std::io::stdout();
     loop {
         let sent = (nonce..nonce + 8).map(|nonce| chain.send_raw(transfer(&alice, nonce, token, bob, 1)));
         for hash in futures_util::future::join_all(sent).await {
-            writeln!(std::io::stdout(), "ack {}", hash.unwrap()).unwrap();
+            writeln!(output, "ack {}", hash.unwrap()).unwrap();
         }
         nonce += 8;
     }
@@ -34,6 +34,9 @@ async fn child_that_sends_until_it_is_killed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_chain_keeps_everything_it_acknowledged() {
+    if let Some(folder) = std::env::var_os(FOLDER) {
+        send_until_killed(Path::new(&folder)).await;
+    }
     let dir = tempfile::tempdir().unwrap();
     let (alice, bob) = (key(1), key(2).address());
     let token: Address = alice.address().create(0);
@@ -60,9 +63,9 @@ async fn killed_chain_keeps_everything_it_acknowledged() {
 }
 
 /// Starts the child, kills it some moments after its first word, and returns what it acknowledged.
-fn run_and_kill(dir: &std::path::Path) -> Vec<B256> {
+fn run_and_kill(dir: &Path) -> Vec<B256> {
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "child_that_sends_until_it_is_killed", "--ignored", "--nocapture"])
+        .args(["--exact", "killed_chain_keeps_everything_it_acknowledged", "--nocapture"])
         .env(FOLDER, dir)
         .stdout(Stdio::piped())
         .spawn()

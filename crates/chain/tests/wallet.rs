@@ -2,6 +2,7 @@
 use alloy_primitives::hex;
 use gleaner_chain::account::Account;
 use gleaner_chain::wallet::{self, Cost, Error, Keystore, Password};
+use std::process::Command;
 
 fn folder() -> tempfile::TempDir {
     tempfile::tempdir().expect("a folder")
@@ -103,9 +104,14 @@ fn a_damaged_key_is_not_opened_as_another_one() {
     assert!(matches!(wallet::open(&path, &Password::new("p")), Err(Error::Password(_))));
 }
 
+/// Set in a session that has a keyring.
+const KEYRING: &str = "GLEANER_TEST_KEYRING";
+
 #[test]
-#[ignore = "needs a desktop session's keyring: `dbus-run-session` with an unlocked gnome-keyring-daemon will do"]
 fn the_systems_keyring_keeps_a_password() {
+    if std::env::var_os(KEYRING).is_none() {
+        return in_a_session_with_a_keyring("the_systems_keyring_keeps_a_password");
+    }
     let address = Account::random().address();
     let unlock = wallet::Unlock::Keyring(address);
     assert!(matches!(unlock.password(""), Err(Error::NoPassword(_))));
@@ -113,4 +119,20 @@ fn the_systems_keyring_keeps_a_password() {
     assert!(unlock.password("").expect("found") == Password::new("correct horse"));
     Password::forget(address).expect("forgotten");
     assert!(matches!(unlock.password(""), Err(Error::NoPassword(_))));
+}
+
+/// Runs one of these tests in a desktop session of its own, with a real keyring that is unlocked and thrown away.
+fn in_a_session_with_a_keyring(test: &str) {
+    let home = folder();
+    let script = "printf keyring | gnome-keyring-daemon --unlock --components=secrets >/dev/null && exec \"$@\"";
+    let ended = Command::new("dbus-run-session")
+        .args(["--", "sh", "-c", script, "sh"])
+        .arg(std::env::current_exe().expect("this test"))
+        .args(["--exact", test, "--nocapture"])
+        .envs(["HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"].map(|name| (name, home.path())))
+        .env(KEYRING, "1")
+        .output()
+        .expect("dbus-run-session and gnome-keyring-daemon are installed, as scripts/test does");
+    let said = String::from_utf8_lossy(&ended.stdout).into_owned() + &String::from_utf8_lossy(&ended.stderr);
+    assert!(ended.status.success() && said.contains("1 passed"), "{said}");
 }

@@ -109,7 +109,8 @@ pub async fn settle(client: &Client, purse: &Purse, job: JobId) -> Result<Settle
     if let Err(reason) = claimed.check() {
         let window = words::span(gleaner_wire::Millis(purse.view.terms.challenge_window * 1000));
         let problem = format!("the settlement of job {job} is not approved: {reason}");
-        let help = format!("once the hub proposes it to the chain, dispute it within {window}: `gleaner job dispute {job}`");
+        let help =
+            format!("once the hub proposes it to the chain, dispute it within {window}: `gleaner job dispute {job}`");
         return Err(Advice::new(problem, help).into());
     }
     let settlement = claimed.found.settlement;

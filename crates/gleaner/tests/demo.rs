@@ -1,10 +1,22 @@
 //! `gleaner demo`, whole: on a Vulkan device, and where there is none.
 
+#[path = "../../chain/tests/anvil/mod.rs"]
+mod anvil;
 mod network;
 
 use std::path::Path;
 
+use anvil::Anvil;
 use network::{Ended, gleaner};
+
+/// What every demo says about money on a chain.
+const MONEY: [&str; 5] = [
+    "it had earned, in one transaction",
+    "from 15 % to 12 %",
+    "which came after the vote, the platform took",
+    "The hub's books and the chain agree on 2 orders to the last unit.",
+    "Before and after add up to the same",
+];
 
 fn demo(folder: &Path, args: &[&str], environment: &[(&str, &str)]) -> Ended {
     let mut command = gleaner();
@@ -36,9 +48,11 @@ fn the_demo_renders_loses_a_worker_and_gets_the_same_picture() {
         "Both pictures are equal, byte for byte.",
         "85.0 %",
         "15.0 %",
-        "add up to",
         "gleaner-demo/picture.png",
-    ] {
+    ]
+    .iter()
+    .chain(&MONEY)
+    {
         assert!(ended.stdout.contains(words), "{words} is missing:\n{}", ended.stdout);
     }
     check_picture(folder.path());
@@ -51,5 +65,15 @@ fn without_a_vulkan_device_the_demo_says_so_and_uses_wasm() {
     let ended = demo(folder.path(), &["--no-reference"], &none);
     assert!(ended.stderr.contains("No Vulkan device passed its test here"), "{}", ended.stderr);
     assert!(ended.stdout.contains("killed half-way"), "{}", ended.stdout);
+    check_picture(folder.path());
+}
+
+#[test]
+fn the_demo_runs_on_a_chain_of_others() {
+    let (folder, anvil) = (tempfile::tempdir().expect("a folder"), Anvil::start(&[]));
+    let ended = demo(folder.path(), &["--chain", &anvil.url()], &[]);
+    for words in ["85.0 %", "15.0 %"].iter().chain(&MONEY) {
+        assert!(ended.stdout.contains(words), "{words} is missing:\n{}\n{}", ended.stdout, ended.stderr);
+    }
     check_picture(folder.path());
 }

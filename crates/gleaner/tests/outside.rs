@@ -158,7 +158,8 @@ fn node_rewards_of_paid_work_are_shared_and_claimed() {
         Some(epoch)
     });
     let tokens = |wallet: &Value| wallet["tokens"].as_str().expect("an amount").parse::<Amount>().expect("an amount");
-    let wallet = || serde_json::from_str::<Value>(&own(&["wallet", "show", "--json"]).succeeded().stdout).expect("JSON");
+    let wallet =
+        || serde_json::from_str::<Value>(&own(&["wallet", "show", "--json"]).succeeded().stdout).expect("JSON");
     let before = tokens(&wallet());
     let claimed = own(&["wallet", "rewards", "--claim", "--yes"]).succeeded();
     let amount: Amount = share["share"].as_str().expect("an amount").parse().expect("an amount");

@@ -39,8 +39,10 @@ pub async fn perform(settings: &Settings, client: &Client, args: &Args) -> Resul
             Err(Advice::new(problem, "there is nothing to dispute; `gleaner job show` shows what was delivered").into())
         }
         State::Proposed => {
-            let story = story("dispute", &claimed.found.settlement, &counter)
-                .row("at risk", format!("your bond of {}, if the auditors side with the hub", words::money(order.bond)));
+            let story = story("dispute", &claimed.found.settlement, &counter).row(
+                "at risk",
+                format!("your bond of {}, if the auditors side with the hub", words::money(order.bond)),
+            );
             till.spend(story, &[till.market().challenge(&counter)]).await
         }
         State::Disputed => {
@@ -49,7 +51,8 @@ pub async fn perform(settings: &Settings, client: &Client, args: &Args) -> Resul
         }
         State::None | State::Locked | State::Settled | State::Released => {
             let problem = format!("the order of job {} is {}", args.job, words::order_state(order.state));
-            let help = "only a settlement that was proposed without your approval, and is not final yet, can be disputed";
+            let help =
+                "only a settlement that was proposed without your approval, and is not final yet, can be disputed";
             Err(Advice::new(problem, help).into())
         }
     }

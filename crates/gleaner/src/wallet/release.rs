@@ -39,9 +39,10 @@ pub async fn perform(settings: &Settings, place: &Where, args: &Args) -> Result<
         return Err(Advice::new(problem, help).into());
     }
     let free = market.escrow_balance(address).await?;
-    let story = Story::new(format!("release {} that {} lock", words::money(sum), words::count(late.len() as u64, "order")))
-        .row("because", "the hub did not settle them before their deadline")
-        .change("deposited", free, Amount(free.0.saturating_add(sum.0)));
+    let story =
+        Story::new(format!("release {} that {} lock", words::money(sum), words::count(late.len() as u64, "order")))
+            .row("because", "the hub did not settle them before their deadline")
+            .change("deposited", free, Amount(free.0.saturating_add(sum.0)));
     let calls: Vec<Call> = late.iter().map(|(id, _)| market.release(*id)).collect();
     till.spend(story, &calls).await
 }

@@ -91,7 +91,9 @@ async fn claim(settings: &Settings, place: &Where, consent: Consent) -> Result<E
     let sum = Amount(due.iter().map(|listed| listed.share.0).sum());
     if sum == Amount::ZERO {
         let problem = format!("{address} has no node rewards to claim now");
-        return Err(Advice::new(problem, "`gleaner wallet rewards` lists them, and from when they can be claimed").into());
+        return Err(
+            Advice::new(problem, "`gleaner wallet rewards` lists them, and from when they can be claimed").into()
+        );
     }
     let has = market.token_balance(address).await?;
     let story = Story::new(format!("claim {} of node rewards", words::money(sum)))

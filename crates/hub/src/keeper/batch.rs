@@ -41,7 +41,7 @@ impl Keeper {
                 }
                 Command::Submit(submission) => self.take_submission(*submission, &mut batch),
                 Command::Happened { event, applied } => {
-                    self.take_event(event, &mut batch);
+                    self.take_event(*event, &mut batch);
                     answers.applied.push(applied);
                 }
             }

@@ -36,7 +36,7 @@ pub(crate) enum Command {
     /// An operator or requester did something.
     Happened {
         /// What.
-        event: Event,
+        event: Box<Event>,
         /// Answered once it is applied.
         applied: oneshot::Sender<()>,
     },
@@ -225,6 +225,7 @@ impl Handle {
     pub(crate) async fn tell(&self, event: Event) -> Result<(), Unavailable> {
         self.check()?;
         let (applied, answer) = oneshot::channel();
+        let event = Box::new(event);
         let asked = async {
             self.send(Command::Happened { event, applied }).await?;
             answer.await.map_err(|_| Unavailable::Stopped)

@@ -75,6 +75,7 @@ impl Api {
 
     pub fn at(address: &str, token_file: &Path) -> Self {
         let token = std::fs::read_to_string(token_file).unwrap();
+        let _ = rustls::crypto::ring::default_provider().install_default();
         Self { url: format!("http://{address}"), token, client: Client::builder().timeout(PATIENCE).build().unwrap() }
     }
 
