@@ -71,6 +71,11 @@ fn help_reads_well() {
         &["job", "logs"],
         &["job", "fetch"],
         &["worker"],
+        &["wallet"],
+        &["wallet", "rewards"],
+        &["stake"],
+        &["vote"],
+        &["chain"],
     ];
     for verb in verbs {
         let command = [*verb, &["--help"]].concat();
