@@ -1,4 +1,5 @@
 //! Moves workers between states and keeps the index of seats in step with them.
+use alloc::string::String;
 use alloc::vec::Vec;
 use gleaner_wire::{ATTEMPTS_HELD_MAX, Runtime, State, WorkerId};
 
@@ -29,6 +30,12 @@ impl Core {
             self.hungry.push(seat);
         }
         effects.push(Effect::AnnounceWorker { worker: id });
+    }
+
+    /// Has a worker's connection closed. Nothing more is given to it; what it runs moves when its connection has ended.
+    pub(crate) fn show_out(&mut self, worker: WorkerId, reason: String, effects: &mut Vec<Effect>) {
+        self.trigger(worker, Trigger::Left, effects);
+        effects.push(Effect::DisconnectWorker { worker, reason });
     }
 
     /// Puts a seat where it belongs in the index.

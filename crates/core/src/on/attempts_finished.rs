@@ -22,8 +22,7 @@ impl Core {
             };
             let at = self.attempts.at(slot);
             if at.worker != worker {
-                let reason = String::from("it sent a result for another worker's attempt");
-                effects.push(Effect::DisconnectWorker { worker, reason });
+                self.show_out(worker, "it sent a result for another worker's attempt".into(), effects);
                 continue;
             }
             if announced.replace(at.job) != Some(at.job) {

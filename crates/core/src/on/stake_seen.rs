@@ -5,7 +5,6 @@ use alloc::vec::Vec;
 use gleaner_wire::{Address, Amount, Offer, State, WorkerId};
 
 use crate::effect::Effect;
-use crate::pool::Trigger;
 use crate::state::Core;
 
 impl Core {
@@ -50,10 +49,8 @@ impl Core {
         let stake = self.stakes.get(&provider).copied().unwrap_or_default();
         while stake < self.stake_needed(workers.len() as u64) {
             let Some(worker) = workers.pop() else { return };
-            // Nothing more is given to it; what it runs moves when its connection ends.
-            self.trigger(worker, Trigger::Left, effects);
             let reason = format!("the stake of {provider} fell below what must stand behind its workers");
-            effects.push(Effect::DisconnectWorker { worker, reason });
+            self.show_out(worker, reason, effects);
         }
     }
 
