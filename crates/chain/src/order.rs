@@ -70,6 +70,21 @@ pub struct Order {
     pub nonce: U256,
 }
 
+impl From<&gleaner_wire::Order> for Order {
+    fn from(order: &gleaner_wire::Order) -> Self {
+        Self {
+            requester: order.requester.0.into(),
+            hub: order.hub.0.into(),
+            job: B256::from(order.job.0),
+            cap: order.cap,
+            bond: order.bond,
+            deadline: order.deadline,
+            policy: B256::from(order.policy.0),
+            nonce: U256::from(order.nonce),
+        }
+    }
+}
+
 impl Order {
     fn typed(&self) -> typed::Order {
         typed::Order {

@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail};
 use gleaner_chain::order::Settlement;
-use gleaner_chain::primitives::{B256, U256};
+use gleaner_chain::primitives::B256;
 use gleaner_chain::receipt::{self, Receipt};
 use gleaner_chain::{market, order};
 use gleaner_client::{Client, Draft, Package};
@@ -77,21 +77,8 @@ async fn sign(purse: &Purse, package: &Package<'_>) -> Result<SignedOrder> {
         policy: Hash([0; 32]),
         nonce: package.submission(),
     };
-    let signature = chain_order(&order).sign(&purse.market.domain(), &purse.account).to_vec();
+    let signature = order::Order::from(&order).sign(&purse.market.domain(), &purse.account).to_vec();
     Ok(SignedOrder { order, signature })
-}
-
-fn chain_order(order: &Order) -> order::Order {
-    order::Order {
-        requester: order.requester.0.into(),
-        hub: order.hub.0.into(),
-        job: B256::from(order.job.0),
-        cap: order.cap,
-        bond: order.bond,
-        deadline: order.deadline,
-        policy: B256::from(order.policy.0),
-        nonce: U256::from(order.nonce),
-    }
 }
 
 /// What a hub wants to be paid for an ended job, and what it delivered.

@@ -1,6 +1,6 @@
 //! From what is encoded on a wire or a disk to what a chain understands.
-use gleaner_chain::order::{Order, Payout, Settlement};
-use gleaner_chain::primitives::{Address, B256, U256};
+use gleaner_chain::order::{Payout, Settlement};
+use gleaner_chain::primitives::{Address, B256};
 use gleaner_chain::receipt::{self, Checked, Receipt};
 use gleaner_wire as wire;
 
@@ -9,20 +9,6 @@ use crate::journal::EndedOrder;
 /// An account as the chain writes it.
 pub(crate) fn address(address: wire::Address) -> Address {
     Address::from(address.0)
-}
-
-/// An order as the chain writes it.
-pub(crate) fn order(order: &wire::Order) -> Order {
-    Order {
-        requester: address(order.requester),
-        hub: address(order.hub),
-        job: B256::from(order.job.0),
-        cap: order.cap,
-        bond: order.bond,
-        deadline: order.deadline,
-        policy: B256::from(order.policy.0),
-        nonce: U256::from(order.nonce),
-    }
 }
 
 /// A receipt as the chain writes it.

@@ -2,6 +2,7 @@
 use super::clerk::Clerk;
 use super::desk::Kind;
 use super::{Trouble, convert};
+use gleaner_chain::order::Order;
 
 /// Providers that one transaction names.
 const PROVIDERS_PER_CALL: usize = 100;
@@ -11,7 +12,7 @@ impl Clerk {
     /// paid all the same: what is locked bounds what can be taken from it, not what it earns.
     pub(super) async fn engage(&mut self) -> Result<(), Trouble> {
         for (order, providers) in self.money.bell.engaged() {
-            let id = convert::order(&order).id(&self.money.domain);
+            let id = Order::from(&order).id(&self.money.domain);
             let providers: Vec<_> = providers.into_iter().map(convert::address).collect();
             for some in providers.chunks(PROVIDERS_PER_CALL) {
                 self.money.desk.send(Kind::Engage, &self.money.market.engage(id, some.to_vec()))?;

@@ -1,7 +1,7 @@
 //! Orders whose money is not locked yet.
+use super::Trouble;
 use super::clerk::Clerk;
 use super::desk::Kind;
-use super::{Trouble, convert};
 use gleaner_chain::market::{ReadError, State};
 use gleaner_chain::order::Order;
 use gleaner_chain::primitives::Bytes;
@@ -22,7 +22,7 @@ impl Clerk {
         let waiting = self.keeper.ask(|core| core.orders_unlocked()).await?;
         let mut ready = Vec::new();
         for (job, signed) in waiting {
-            let order = convert::order(&signed.order);
+            let order = Order::from(&signed.order);
             let found = self.money.market.order_state(order.id(&self.money.domain)).await?;
             match found.state {
                 State::Locked => {

@@ -32,7 +32,7 @@ use faucet::Faucet;
 use fiat::Till;
 use gleaner_chain::Account;
 use gleaner_chain::market::{Market, ReadError};
-use gleaner_chain::order::Domain;
+use gleaner_chain::order::{Domain, Order};
 use gleaner_chain::primitives::Bytes;
 use gleaner_wire::{JobId, SignedOrder};
 use std::collections::BTreeMap;
@@ -103,7 +103,7 @@ impl Money {
     /// Refuses an order that is for another hub, or that its requester did not sign. Signatures of contract wallets are
     /// left to the chain.
     pub(crate) fn check_signature(&self, signed: &SignedOrder) -> Result<(), String> {
-        let order = convert::order(&signed.order);
+        let order = Order::from(&signed.order);
         if order.hub != self.account.address() {
             return Err(format!("the order is for another hub: this one is {}", self.account.address()));
         }

@@ -1,8 +1,9 @@
 //! Whether the hub's books and the chain agree, to the last unit.
-use super::{Money, Trouble, convert};
+use super::{Money, Trouble};
 use crate::journal::EndedOrder;
 use crate::keeper::Handle;
 use gleaner_chain::market::{PaidEvent, State};
+use gleaner_chain::order::Order;
 use gleaner_chain::primitives::B256;
 use gleaner_wire::{Amount, JobId};
 use serde::{Deserialize, Serialize};
@@ -56,10 +57,10 @@ impl Money {
         }
         let mut known = BTreeSet::new();
         for (_, signed) in &waiting {
-            known.insert(convert::order(&signed.order).id(&self.domain));
+            known.insert(Order::from(&signed.order).id(&self.domain));
         }
         for (job, signed, _) in &running {
-            let id = convert::order(&signed.order).id(&self.domain);
+            let id = Order::from(&signed.order).id(&self.domain);
             known.insert(id);
             self.compare_running(&mut view, *job, id, signed.order.cap).await?;
         }

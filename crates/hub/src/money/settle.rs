@@ -4,7 +4,7 @@ use super::desk::Kind;
 use super::{Money, Trouble, convert};
 use crate::journal::{EndedOrder, RECEIPTS_PER_ROW};
 use gleaner_chain::market::{Call, DisputeStage, OrderState, PaidEvent, State};
-use gleaner_chain::order::Settlement;
+use gleaner_chain::order::{Order, Settlement};
 use gleaner_chain::primitives::{B256, Bytes};
 use gleaner_chain::receipt::Receipt;
 use gleaner_core::{Closing, Event};
@@ -101,7 +101,7 @@ impl Clerk {
     }
 
     async fn next(&mut self, ended: &EndedOrder, now: u64) -> Result<Next, Trouble> {
-        let id = convert::order(&ended.signed.order).id(&self.money.domain);
+        let id = Order::from(&ended.signed.order).id(&self.money.domain);
         let found = self.money.market.order_state(id).await?;
         Ok(match found.state {
             // A lock may still be on its way; once it cannot come any more, there is nothing to settle.
@@ -188,7 +188,7 @@ impl Clerk {
 
     /// Books what the chain has done.
     async fn close(&mut self, ended: &EndedOrder, paid: bool) -> Result<(), Trouble> {
-        let id = convert::order(&ended.signed.order).id(&self.money.domain);
+        let id = Order::from(&ended.signed.order).id(&self.money.domain);
         let payments = if paid { self.money.market.payments_of(id).await? } else { Vec::new() };
         let (booked, fee, rest) = match ended.locked {
             true => (ended.dues.iter().map(|due| (due.worker, due.net)).collect(), ended.fee(), ended.rest()),
@@ -208,7 +208,7 @@ impl Clerk {
 impl Money {
     /// How an ended order is to be split.
     pub(super) async fn reckon(&self, ended: &EndedOrder) -> Result<Settlement, Trouble> {
-        let id = convert::order(&ended.signed.order).id(&self.domain);
+        let id = Order::from(&ended.signed.order).id(&self.domain);
         let mut receipts = Vec::new();
         for first in (0..ended.receipts).step_by(RECEIPTS_PER_ROW) {
             receipts.extend(self.receipts(id, ended.job, first).await?);

@@ -3,7 +3,7 @@ use super::{Money, Trouble, convert};
 use crate::journal::EndedOrder;
 use gleaner_chain::deploy::Deployment;
 use gleaner_chain::market::{OrderState, Terms};
-use gleaner_chain::order::Settlement;
+use gleaner_chain::order::{Order, Settlement};
 use gleaner_chain::primitives::{Address, B256, Bytes};
 use gleaner_chain::receipt::Receipt;
 use gleaner_wire::{Amount, JobId};
@@ -124,6 +124,6 @@ impl Money {
     }
 
     pub(super) fn id_of(&self, ended: &EndedOrder) -> B256 {
-        convert::order(&ended.signed.order).id(&self.domain)
+        Order::from(&ended.signed.order).id(&self.domain)
     }
 }
