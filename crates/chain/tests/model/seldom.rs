@@ -74,12 +74,27 @@ impl World {
         self.done(2, Action::ConcludeEpoch { epoch: 1 }).await;
         self.refused(2, Action::FinishEpoch { epoch: 1 }, Refusal::WrongState).await;
     }
+
+    async fn contests(&mut self) {
+        let sharing = Sharing { shares: vec![(Who(3), 5), (Who(4), 7)], total: 12 };
+        for (ruling, epoch, dispute) in [(1, 2, 2), (2, 3, 3)] {
+            self.done(0, Action::Publish { epoch, sharing: sharing.clone() }).await;
+            self.done(1, Action::Contest { epoch, sharing: Sharing::default() }).await;
+            self.wait(HOUR).await;
+            self.done(2, Action::Draw { dispute, drawn: Vec::new() }).await;
+            let votes = [5, 6, 7].map(|who| (Who(who), ruling)).to_vec();
+            self.done(2, Action::Decide { dispute, votes }).await;
+            self.done(2, Action::ConcludeEpoch { epoch }).await;
+            assert_eq!(self.model.epochs[&epoch].sharing == sharing, ruling == 1, "as the court has decided");
+        }
+    }
 }
 
 pub async fn play(node: Node) -> Trace {
-    let mut world = start(node, 1, Committees::Nobody).await;
+    let mut world = start(node, 1, Committees::Everybody).await;
     world.votes_that_cannot_be_carried_out().await;
     world.claims().await;
+    world.contests().await;
     world.compare_at_the_end().await;
     world.trace
 }
