@@ -16,9 +16,9 @@ pub enum Status {
 /// What is remembered of a dispute.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dispute {
-    /// The order it is about.
-    pub order: u32,
-    /// Claimant, defendant and the third party.
+    /// The order or the epoch it is about.
+    pub subject: Subject,
+    /// Claimant, defendant and the third party, if there is one.
     pub parties: [Who; 3],
     /// The claimant's security in the court's free money.
     pub bond: u64,
@@ -55,7 +55,7 @@ impl Economy {
     pub(super) fn open_dispute(
         &mut self,
         at: Moment,
-        order: u32,
+        subject: Subject,
         parties: [Who; 3],
         bond: u64,
         accusation: bool,
@@ -63,7 +63,7 @@ impl Economy {
         let number = self.disputes.len() as u32 + 1;
         self.undrawn += 1;
         let dispute = Dispute {
-            order,
+            subject,
             parties,
             bond,
             accusation,
@@ -87,7 +87,7 @@ impl Economy {
         let amount = self.hold(Subject::Order(order), provider);
         refuse_if(amount == 0, Refusal::NothingLocked)?;
         let third = if caller == hub { requester } else { hub };
-        self.open_dispute(at, order, [caller, provider, third], amount, true);
+        self.open_dispute(at, Subject::Order(order), [caller, provider, third], amount, true);
         self.shift(caller, COURT, amount)
     }
 
@@ -104,7 +104,8 @@ impl Economy {
         self.open_one(number)?.drawing = false;
         let eligible = self.auditors.iter().filter(|who| self.may_sit(&dispute, **who)).count();
         // A whole committee or nobody, and no second draw.
-        let wanted = if eligible < self.terms.committee_size { 0 } else { self.terms.committee_size };
+        let size = self.terms.committee_size as usize;
+        let wanted = if eligible < size { 0 } else { size };
         refuse_if(drawn.len() != wanted, Refusal::WrongCommittee)?;
         for who in drawn {
             let may = self.auditors.contains(who) && self.may_sit(&dispute, *who);
@@ -122,7 +123,7 @@ impl Economy {
 
     fn may_sit(&self, dispute: &Dispute, who: Who) -> bool {
         !dispute.parties.contains(&who)
-            && self.lock_of(Subject::Order(dispute.order), who) == 0
+            && self.lock_of(dispute.subject, who) == 0
             && self.bonded(who) >= self.terms.minimum_stake
             && self.free_stake(who) >= self.terms.work_lock
     }
@@ -153,13 +154,13 @@ impl Economy {
     }
 
     fn take_from_defendant(&mut self, dispute: &Dispute) -> Result<u64, Refusal> {
-        let taken = self.slash(Subject::Order(dispute.order), dispute.parties[1]);
+        let taken = self.slash(dispute.subject, dispute.parties[1]);
         self.shift(COURT, dispute.parties[0], dispute.bond)?;
         Ok(taken)
     }
 
     fn take_from_claimant(&mut self, dispute: &Dispute) -> Result<u64, Refusal> {
-        let subject = Subject::Order(dispute.order);
+        let subject = dispute.subject;
         if dispute.accusation {
             self.let_go(subject, dispute.parties[1]);
         }
@@ -191,7 +192,7 @@ impl Economy {
             self.unlock(Subject::Seat(number), *member);
         }
         if dispute.accusation {
-            self.let_go(Subject::Order(dispute.order), dispute.parties[1]);
+            self.let_go(dispute.subject, dispute.parties[1]);
         }
         self.shift(COURT, dispute.parties[0], dispute.bond)
     }

@@ -5,24 +5,42 @@
 //! read from the chain and only checked here.
 //!
 //! Nothing here is used to decide about money.
+mod action;
 mod books;
 mod channels;
 mod collateral;
 mod court;
+mod government;
+mod licences;
 mod orders;
+mod refusal;
+mod rewards;
+mod schedules;
+mod terms;
+mod votes;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+pub use action::Action;
 pub use channels::{Channel, Showing};
 pub use collateral::{Exit, Holding};
 pub use court::{Dispute, Status};
+pub use government::{Deed, Proposal, Rules, Standing};
+pub use licences::{Licence, Pool};
 pub use orders::{Approval, Order, Record, Settlement, State};
+pub use refusal::Refusal;
+use refusal::refuse_if;
+pub use rewards::{Calendar, Epoch, Sharing, Stage};
+pub use schedules::{MONTH, Schedule};
+pub use terms::Terms;
 
 /// An account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Who(pub u16);
 
-/// Receives the platform's share.
+/// Not an account: third party of a dispute that has only two, delegate of who delegates to nobody.
+pub const NOBODY: Who = Who(u16::MAX);
+/// Receives the platform's share and does what votes decide.
 pub const TREASURY: Who = Who(1_000);
 /// The contract that decides disputes, as an owner of free money.
 pub const COURT: Who = Who(1_001);
@@ -32,23 +50,14 @@ pub const VOUCHERS: Who = Who(1_002);
 pub const ESCROW: Who = Who(1_003);
 /// The contract of stakes, as an owner of tokens.
 pub const STAKE: Who = Who(1_004);
-
-/// The parameters.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "they are named and explained in the Parameters contract")]
-pub struct Terms {
-    pub platform_share: u64,
-    pub slash_share: u64,
-    pub bond_share: u64,
-    pub minimum_stake: u64,
-    pub work_lock: u64,
-    pub hub_lock: u64,
-    pub challenge_window: u64,
-    pub voting_window: u64,
-    pub unbonding_delay: u64,
-    pub committee_size: usize,
-    pub order_duration_max: u64,
-}
+/// The contract of schedules, as an owner of tokens.
+pub const VESTING: Who = Who(1_005);
+/// The contract of licences, as an owner of tokens.
+pub const LICENCES: Who = Who(1_006);
+/// The contract of node rewards, as an owner of tokens.
+pub const REWARDS: Who = Who(1_007);
+/// Has the tokens that nobody else was given.
+pub const LIQUIDITY: Who = Who(1_008);
 
 /// The block in which something happens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -66,167 +75,25 @@ pub enum Subject {
     Order(u32),
     /// A seat on the committee of a dispute.
     Seat(u32),
+    /// Published or contested shares of an epoch.
+    Epoch(u64),
 }
 
-/// What an account does.
+/// How everything begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "each stands for the contracts' function of the same name")]
-pub enum Action {
-    Transfer {
-        to: Who,
-        amount: u64,
-    },
-    Deposit {
-        amount: u64,
-    },
-    DepositFor {
-        account: Who,
-        amount: u64,
-    },
-    Withdraw {
-        amount: u64,
-    },
-    WithdrawTo {
-        to: Who,
-        amount: u64,
-    },
-    Stake {
-        amount: u64,
-    },
-    Unbond {
-        amount: u64,
-    },
-    CancelUnbond,
-    ClaimStake,
-    Allow {
-        hub: Who,
-        limit: u64,
-    },
-    Lock {
-        number: u32,
-        order: Order,
-        signed: bool,
-    },
-    Revoke {
-        nonce: u64,
-    },
-    Engage {
-        order: u32,
-        providers: Vec<Who>,
-    },
-    Settle {
-        settlement: Settlement,
-        approval: Approval,
-    },
-    Accept {
-        settlement: Settlement,
-    },
-    Finalize {
-        settlement: Settlement,
-    },
-    Challenge {
-        counter: Settlement,
-    },
-    Conclude {
-        winner: Settlement,
-    },
-    Release {
-        order: u32,
-    },
-    Enroll,
-    Resign,
-    Accuse {
-        order: u32,
-        provider: Who,
-    },
-    /// With whom the chain has drawn, if it has drawn.
-    Draw {
-        dispute: u32,
-        drawn: Vec<Who>,
-    },
-    Decide {
-        dispute: u32,
-        votes: Vec<(Who, u8)>,
-    },
-    Expire {
-        dispute: u32,
-    },
-    OpenChannel {
-        payee: Who,
-        amount: u64,
-        nonce: u64,
-    },
-    TopUp {
-        channel: (Who, Who, u64),
-        amount: u64,
-    },
-    Redeem {
-        channel: (Who, Who, u64),
-        showing: Showing,
-    },
-    CloseChannel {
-        channel: (Who, Who, u64),
-    },
-    StartClose {
-        channel: (Who, Who, u64),
-    },
-    FinishClose {
-        channel: (Who, Who, u64),
-    },
-}
-
-/// Why an action is refused: the names of the contracts' errors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "each stands for the contracts' error of the same name")]
-pub enum Refusal {
-    ERC20InsufficientBalance,
-    NotCovered,
-    NotFree,
-    NotReady,
-    NothingUnbonding,
-    NotTheHub,
-    NotTheRequester,
-    NotAParty,
-    WrongState,
-    BadSignature,
-    NonceUsed,
-    BadDeadline,
-    BondTooSmall,
-    HubStakeMissing,
-    AboveCap,
-    DeadlinePassed,
-    DeadlineAhead,
-    WindowOpen,
-    WindowOver,
-    WrongSettlement,
-    NotDecided,
-    DrawPending,
-    AlreadyEnrolled,
-    NotEnrolled,
-    StakeTooSmall,
-    OrderEnded,
-    AlreadyAccused,
-    NothingLocked,
-    NotOpen,
-    AlreadyDrawn,
-    NotDrawn,
-    TooEarly,
-    TooLate,
-    BadRuling,
-    NotOnCommittee,
-    NoMajority,
-    ChannelExists,
-    ChannelNotOpen,
-    NotThePayer,
-    NotThePayee,
-    AlreadyClosing,
-    NotClosing,
-    TooManySteps,
-    BadIndex,
-    BadWord,
-    NothingToRedeem,
-    /// The chain has drawn a committee that it must not draw.
-    WrongCommittee,
+pub struct Founding {
+    /// The parameters.
+    pub terms: Terms,
+    /// Tokens of each account.
+    pub tokens: BTreeMap<Who, u64>,
+    /// Schedules of the allocation.
+    pub schedules: Vec<Schedule>,
+    /// Licences that can be minted.
+    pub pool: Pool,
+    /// Epochs of rewards.
+    pub calendar: Calendar,
+    /// How votes are held.
+    pub rules: Rules,
 }
 
 /// Everything that the contracts remember.
@@ -253,11 +120,31 @@ pub struct Economy {
     undrawn: u32,
     /// Channels by payer, payee and nonce.
     pub channels: BTreeMap<(Who, Who, u64), Channel>,
+    /// Schedules, numbered from 0.
+    pub schedules: Vec<Schedule>,
+    pool: Pool,
+    /// Licences, numbered from 1.
+    pub licences: Vec<Licence>,
+    /// When epochs begin and end.
+    pub calendar: Calendar,
+    /// Epochs that were published.
+    pub epochs: BTreeMap<u64, Epoch>,
+    /// Rewards that are promised and not claimed.
+    pub committed: u64,
+    payments: Vec<rewards::Payment>,
+    /// How votes are held.
+    pub rules: Rules,
+    /// Who votes for whom.
+    pub delegates: BTreeMap<Who, Who>,
+    counts: BTreeMap<Who, BTreeMap<u64, u64>>,
+    /// Proposals that were made.
+    pub proposals: BTreeMap<u32, Proposal>,
 }
 
 impl Economy {
-    /// Nothing but tokens in some hands.
-    pub fn new(terms: Terms, tokens: BTreeMap<Who, u64>) -> Self {
+    /// Tokens in some hands, and nothing has happened yet.
+    pub fn new(founding: Founding) -> Self {
+        let Founding { terms, tokens, schedules, pool, calendar, rules } = founding;
         Self {
             terms,
             tokens,
@@ -272,6 +159,17 @@ impl Economy {
             auditors: BTreeSet::new(),
             undrawn: 0,
             channels: BTreeMap::new(),
+            schedules,
+            pool,
+            licences: Vec::new(),
+            calendar,
+            epochs: BTreeMap::new(),
+            committed: 0,
+            payments: Vec::new(),
+            rules,
+            delegates: BTreeMap::new(),
+            counts: BTreeMap::new(),
+            proposals: BTreeMap::new(),
         }
     }
 
@@ -279,6 +177,7 @@ impl Economy {
     pub fn apply(&mut self, at: Moment, caller: Who, action: &Action) -> Result<(), Refusal> {
         let mut next = self.clone();
         next.run(at, caller, action)?;
+        next.count_votes(at);
         next.check(self);
         *self = next;
         Ok(())
@@ -300,10 +199,10 @@ impl Economy {
             Action::Revoke { nonce } => self.use_nonce(caller, *nonce),
             Action::Engage { order, providers } => self.engage(caller, *order, providers),
             Action::Settle { settlement, approval } => self.settle(at, caller, settlement, *approval),
-            Action::Accept { settlement } => self.accept(caller, settlement),
+            Action::Accept { settlement } => self.accept(at, caller, settlement),
             Action::Finalize { settlement } => self.finalize(at, settlement),
             Action::Challenge { counter } => self.challenge(at, caller, counter),
-            Action::Conclude { winner } => self.conclude(winner),
+            Action::Conclude { winner } => self.conclude(at, winner),
             Action::Release { order } => self.release(at, *order),
             Action::Enroll => self.enroll(caller),
             Action::Resign => self.resign(caller),
@@ -317,6 +216,25 @@ impl Economy {
             Action::CloseChannel { channel } => self.close_channel(caller, *channel),
             Action::StartClose { channel } => self.start_close(at, caller, *channel),
             Action::FinishClose { channel } => self.finish_close(at, *channel),
+            Action::CreateSchedule { schedule } => self.create_schedule(caller, *schedule),
+            Action::ReleaseVested { schedule } => self.release_vested(at, *schedule),
+            Action::Assign { schedule, to } => self.assign(caller, *schedule, *to),
+            Action::ReleaseLicence { licence } => self.release_licence(at, *licence),
+            Action::TransferLicence { licence, from, to } => self.transfer_licence(at, caller, *licence, *from, *to),
+            Action::Publish { epoch, sharing } => self.publish(at, caller, *epoch, sharing),
+            Action::Contest { epoch, sharing } => self.contest(at, caller, *epoch, sharing),
+            Action::ConcludeEpoch { epoch } => self.conclude_epoch(*epoch),
+            Action::FinishEpoch { epoch } => self.finish_epoch(at, *epoch),
+            Action::ClaimReward { epoch, account, amount, proved } => {
+                self.claim_reward(at, *epoch, *account, *amount, *proved)
+            }
+            Action::Delegate { to } => self.delegate(caller, *to),
+            Action::Propose { number, deeds } => self.propose(at, caller, *number, deeds),
+            Action::Cast { proposal, support } => self.cast(at, caller, *proposal, *support),
+            Action::Queue { proposal } => self.queue(at, *proposal),
+            Action::Execute { proposal } => self.execute(at, *proposal),
+            Action::Cancel { proposal } => self.cancel(at, caller, *proposal),
+            Action::Do { deed } => self.carry_out(at, caller, deed),
         }
     }
 
@@ -333,6 +251,12 @@ impl Economy {
         let channels: u128 = self.channels.values().map(|channel| u128::from(channel.amount - channel.redeemed)).sum();
         assert_eq!(channels, self.money_of(VOUCHERS).into(), "channels are covered");
         assert!(self.holdings.values().all(|holding| holding.locked <= holding.bonded), "locks are covered");
+        let vesting: u128 = self.schedules.iter().map(|entry| u128::from(entry.total - entry.released)).sum();
+        assert_eq!(vesting, self.tokens_of(VESTING).into(), "schedules are covered");
+        let paid: u128 = self.licences.iter().map(|licence| u128::from(licence.released)).sum();
+        let pool = u128::from(self.pool.count) * u128::from(self.pool.share);
+        assert_eq!(pool - paid, self.tokens_of(LICENCES).into(), "licences are covered");
+        assert!(self.committed <= self.tokens_of(REWARDS), "promised rewards are covered");
     }
 
     /// Tokens of an account.
@@ -348,8 +272,4 @@ impl Economy {
 
 fn share(amount: u64, points: u64) -> u64 {
     u64::try_from(u128::from(amount) * u128::from(points) / 10_000).expect("at most the whole")
-}
-
-fn refuse_if(condition: bool, refusal: Refusal) -> Result<(), Refusal> {
-    if condition { Err(refusal) } else { Ok(()) }
 }

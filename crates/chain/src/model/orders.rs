@@ -1,4 +1,5 @@
 //! Orders: locked, settled, challenged, released.
+use super::rewards::Payment;
 use super::{COURT, Economy, Moment, Refusal, Status, Subject, TREASURY, Who, refuse_if, share};
 
 /// What a requester signs.
@@ -147,16 +148,16 @@ impl Economy {
         refuse_if(caller != record.order.hub, Refusal::NotTheHub)?;
         let state = record.state;
         match approval {
-            Approval::None => self.propose(at, settlement),
+            Approval::None => self.propose_settlement(at, settlement),
             Approval::Signed | Approval::Forged => {
                 refuse_if(!matches!(state, State::Locked | State::Proposed), Refusal::WrongState)?;
                 refuse_if(approval == Approval::Forged, Refusal::BadSignature)?;
-                self.pay(settlement)
+                self.pay(at, settlement)
             }
         }
     }
 
-    fn propose(&mut self, at: Moment, settlement: &Settlement) -> Result<(), Refusal> {
+    fn propose_settlement(&mut self, at: Moment, settlement: &Settlement) -> Result<(), Refusal> {
         let final_at = at.now + self.terms.challenge_window;
         let record = self.expect_in(settlement.order, State::Locked)?;
         refuse_if(at.now > record.order.deadline, Refusal::DeadlinePassed)?;
@@ -165,19 +166,19 @@ impl Economy {
         Ok(())
     }
 
-    pub(super) fn accept(&mut self, caller: Who, settlement: &Settlement) -> Result<(), Refusal> {
+    pub(super) fn accept(&mut self, at: Moment, caller: Who, settlement: &Settlement) -> Result<(), Refusal> {
         let record = self.orders.get(&settlement.order).ok_or(Refusal::NotTheRequester)?;
         refuse_if(caller != record.order.requester, Refusal::NotTheRequester)?;
         let record = self.expect_in(settlement.order, State::Proposed)?;
         refuse_if(record.proposal.as_ref() != Some(settlement), Refusal::WrongSettlement)?;
-        self.pay(settlement)
+        self.pay(at, settlement)
     }
 
     pub(super) fn finalize(&mut self, at: Moment, settlement: &Settlement) -> Result<(), Refusal> {
         let record = self.expect_in(settlement.order, State::Proposed)?;
         refuse_if(at.now < record.final_at, Refusal::WindowOpen)?;
         refuse_if(record.proposal.as_ref() != Some(settlement), Refusal::WrongSettlement)?;
-        self.pay(settlement)
+        self.pay(at, settlement)
     }
 
     pub(super) fn challenge(&mut self, at: Moment, caller: Who, counter: &Settlement) -> Result<(), Refusal> {
@@ -191,20 +192,20 @@ impl Economy {
         refuse_if(caller == hub || !party, Refusal::NotAParty)?;
         let bond = if caller == requester { record.bond } else { 0 };
         self.give(COURT, bond);
-        let dispute = self.open_dispute(at, id, [caller, hub, requester], bond, false);
+        let dispute = self.open_dispute(at, Subject::Order(id), [caller, hub, requester], bond, false);
         let record = self.record(id);
         record.bond -= bond;
         (record.state, record.counter, record.dispute) = (State::Disputed, Some(counter.clone()), dispute);
         Ok(())
     }
 
-    pub(super) fn conclude(&mut self, winner: &Settlement) -> Result<(), Refusal> {
+    pub(super) fn conclude(&mut self, at: Moment, winner: &Settlement) -> Result<(), Refusal> {
         let record = self.expect_in(winner.order, State::Disputed)?.clone();
         let dispute = &self.disputes[&record.dispute];
         refuse_if(dispute.status != Status::Decided, Refusal::NotDecided)?;
         let right = if dispute.ruling == 1 { record.proposal } else { record.counter };
         refuse_if(right.as_ref() != Some(winner), Refusal::WrongSettlement)?;
-        self.pay(winner)
+        self.pay(at, winner)
     }
 
     pub(super) fn release(&mut self, at: Moment, id: u32) -> Result<(), Refusal> {
@@ -222,13 +223,14 @@ impl Economy {
         Ok(())
     }
 
-    fn pay(&mut self, settlement: &Settlement) -> Result<(), Refusal> {
+    fn pay(&mut self, at: Moment, settlement: &Settlement) -> Result<(), Refusal> {
         let record = self.record(settlement.order).clone();
         let gross = record.gross(settlement)?;
         for (provider, gross) in &settlement.payouts {
             let fee = share(*gross, record.share);
             self.give(*provider, gross - fee);
             self.give(TREASURY, fee);
+            self.payments.push(Payment { time: at.now, provider: *provider, gross: *gross, fee });
         }
         self.give(record.order.requester, record.order.cap - gross + record.bond);
         self.end(settlement.order, State::Settled);

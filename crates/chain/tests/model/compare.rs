@@ -1,8 +1,10 @@
 //! The model's state against the chain's, number by number.
-use alloy_primitives::{Address, U256};
+use alloy_primitives::U256;
 use futures_util::future::join_all;
 use gleaner_chain::market;
-use gleaner_chain::model::{COURT, ESCROW, Holding, STAKE, State, Status, TREASURY, VOUCHERS, Who};
+use gleaner_chain::model::{
+    COURT, ESCROW, Holding, LICENCES, LIQUIDITY, REWARDS, STAKE, State, Status, TREASURY, VESTING, VOUCHERS, Who,
+};
 use gleaner_wire::Amount;
 
 use super::world::{PEOPLE, World};
@@ -14,6 +16,7 @@ impl World {
         join_all(self.model.orders.keys().map(|number| self.compare_order(*number, context))).await;
         join_all(self.model.disputes.keys().map(|number| self.compare_dispute(*number, context))).await;
         join_all(self.model.channels.keys().map(|channel| self.compare_channel(*channel, context))).await;
+        self.compare_months(context).await;
     }
 
     async fn compare_person(&self, who: Who, context: &str) {
@@ -32,14 +35,12 @@ impl World {
     }
 
     async fn compare_contracts(&self, context: &str) {
-        let at = &self.market.deployment;
-        let owners: [(Who, Address); 3] = [(TREASURY, at.timelock), (COURT, at.court), (VOUCHERS, at.vouchers)];
-        for (who, address) in owners {
-            let money = self.market.escrow_balance(address).await.expect("money");
+        for who in [TREASURY, COURT, VOUCHERS] {
+            let money = self.market.escrow_balance(self.address(who)).await.expect("money");
             assert_eq!(money, Amount(self.model.money_of(who)), "money of {who:?} after {context}");
         }
-        for (who, address) in [(ESCROW, at.escrow), (STAKE, at.stake)] {
-            let tokens = self.market.token_balance(address).await.expect("tokens");
+        for who in [TREASURY, ESCROW, STAKE, VESTING, LICENCES, REWARDS, LIQUIDITY] {
+            let tokens = self.market.token_balance(self.address(who)).await.expect("tokens");
             assert_eq!(tokens, Amount(self.model.tokens_of(who)), "tokens of {who:?} after {context}");
         }
     }

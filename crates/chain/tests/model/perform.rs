@@ -57,6 +57,30 @@ impl World {
             Action::CloseChannel { channel } => market.close_channel(self.channel_id(*channel)),
             Action::StartClose { channel } => market.start_close(self.channel_id(*channel)),
             Action::FinishClose { channel } => market.finish_close(self.channel_id(*channel)),
+            Action::CreateSchedule { schedule } => self.create_schedule(schedule),
+            Action::ReleaseVested { schedule } => market.release_vested(*schedule),
+            Action::Assign { schedule, to } => self.assign(*schedule, *to),
+            Action::ReleaseLicence { licence } => self.release_licence(*licence),
+            Action::TransferLicence { licence, from, to } => self.transfer_licence(*licence, *from, *to),
+            Action::Publish { epoch, sharing } => {
+                market.publish_rewards(*epoch, self.root(*epoch, sharing), Amount(sharing.total))
+            }
+            Action::Contest { epoch, sharing } => {
+                market.contest_rewards(*epoch, self.root(*epoch, sharing), Amount(sharing.total))
+            }
+            Action::ConcludeEpoch { epoch } => market.conclude_rewards(*epoch),
+            Action::FinishEpoch { epoch } => market.finish_rewards(*epoch),
+            Action::ClaimReward { epoch, account, amount, proved } => {
+                let proof = self.proof(*epoch, *account, *proved);
+                market.claim_reward(*epoch, self.address(*account), Amount(*amount), proof)
+            }
+            Action::Delegate { to } => market.delegate(self.address(*to)),
+            Action::Propose { number, deeds: _ } => market.propose(&self.proposal(*number)),
+            Action::Cast { proposal, support } => self.cast(*proposal, *support),
+            Action::Queue { proposal } => market.queue(&self.proposal(*proposal)),
+            Action::Execute { proposal } => market.execute(&self.proposal(*proposal)),
+            Action::Cancel { proposal } => self.cancel(*proposal),
+            Action::Do { deed } => self.deed_call(deed),
         }
     }
 
@@ -71,7 +95,7 @@ impl World {
     }
 
     async fn decide(&self, dispute: u32, votes: &[(Who, u8)]) -> Call {
-        let subject = self.model.disputes.get(&dispute).map_or(B256::ZERO, |dispute| self.order_id(dispute.order));
+        let subject = self.model.disputes.get(&dispute).map_or(B256::ZERO, |dispute| self.subject_id(dispute.subject));
         let mut votes = votes.to_vec();
         votes.sort_by_key(|(who, _)| self.address(*who));
         let mut signatures = Vec::new();
