@@ -11,7 +11,7 @@ use gleaner_wire::Amount;
 use crate::failure::Advice;
 use crate::interrupt::Interrupt;
 use crate::output::{data, json, say};
-use crate::settings::Settings;
+use crate::settings::{Settings, private_files};
 use crate::words;
 
 /// Where a hub listens unless it is told otherwise.
@@ -128,6 +128,7 @@ pub async fn perform(settings: &Settings, args: &Args) -> Result<ExitCode> {
         return reconcile(settings, json).await;
     }
     let mut interrupt = Interrupt::listen()?;
+    private_files();
     let folder = settings.hub_folder()?;
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
     let config = gleaner_hub::Config {

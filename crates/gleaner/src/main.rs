@@ -13,6 +13,7 @@ mod job;
 mod network;
 mod order;
 mod output;
+mod pending;
 mod price;
 mod progress;
 mod purse;

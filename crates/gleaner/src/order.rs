@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use gleaner_chain::order::Settlement;
 use gleaner_chain::primitives::B256;
 use gleaner_chain::receipt::{self, Receipt};
-use gleaner_chain::{market, order};
+use gleaner_chain::{market, order, wallet};
 use gleaner_client::{Client, Draft, Package};
 use gleaner_core::plan;
 use gleaner_hub::money::{ApprovalView, ChainView, ReceiptsPage, SettlementView};
@@ -16,6 +16,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::failure::Advice;
 use crate::output::say;
+use crate::pending::Pending;
 use crate::purse::{self, Purse};
 use crate::settings::Settings;
 use crate::words;
@@ -24,6 +25,8 @@ use crate::words;
 const SETTLE_SECONDS: u64 = 24 * 3600;
 /// How long to wait for the chain to settle what was approved.
 const SETTLED_WITHIN: Duration = Duration::from_secs(120);
+/// How long an ended job may take to get into the archive.
+const ARCHIVED_WITHIN: Duration = Duration::from_secs(15);
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// How an order ended.
@@ -41,7 +44,8 @@ pub async fn purse(settings: &Settings, client: &Client) -> Result<Option<Purse>
         Err(error) if error.is_not_found() => return Ok(None),
         Err(error) => return Err(error.into()),
     }
-    let purse = Purse::of(client, purse::account(settings)?).await?;
+    let mut purse = Purse::of(client, purse::account(settings)?).await?;
+    purse.file = Some(settings.wallet_file()?);
     if let Some(amount) = purse.fill(client).await? {
         say(format!("the faucet gave {} to {}", words::money(amount), purse.account.address()));
     }
@@ -53,11 +57,17 @@ pub async fn submit(client: &Client, purse: Option<&Purse>, draft: &Draft) -> Re
     let Some(purse) = purse else { return Ok(client.submit(draft).await?) };
     let package = client.pack(draft).await?;
     let signed = sign(purse, &package).await?;
-    let deposited = purse.cover(Amount(signed.order.cap.0 + signed.order.bond.0)).await?;
+    let needs = signed.order.cap.checked_add(signed.order.bond).ok_or_else(|| {
+        Advice::new("cap and bond are more than there can be", "lower budget.price_max in the job file")
+    })?;
+    let mut pending = Pending::read(purse).await?;
+    let deposited = purse.cover(pending.and(needs)).await?;
     if deposited > Amount::ZERO {
         say(format!("deposited {} to cover the order", words::money(deposited)));
     }
-    Ok(client.send(&package, Some(&signed)).await?)
+    let submitted = client.send(&package, Some(&signed)).await?;
+    pending.add(order::Order::from(&signed.order).id(&purse.market.domain()), needs)?;
+    Ok(submitted)
 }
 
 async fn sign(purse: &Purse, package: &Package<'_>) -> Result<SignedOrder> {
@@ -79,6 +89,23 @@ async fn sign(purse: &Purse, package: &Package<'_>) -> Result<SignedOrder> {
     };
     let signature = order::Order::from(&order).sign(&purse.market.domain(), &purse.account).to_vec();
     Ok(SignedOrder { order, signature })
+}
+
+/// Approves an ended job whose requester is the settings' wallet, if that was not done when it ended. Says how it was
+/// settled, if it was.
+pub async fn settle_late(settings: &Settings, client: &Client, job: JobId) -> Result<Option<Settled>> {
+    let found: SettlementView = match client.get(&format!("/jobs/{job}/settlement")).await {
+        Ok(found) => found,
+        Err(error) if error.is_not_found() => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let file = settings.wallet_file()?;
+    let own = if file.exists() { wallet::address(&file)? } else { None };
+    if found.closed || own != Some(found.order.requester) {
+        return Ok(None);
+    }
+    let Some(purse) = purse(settings, client).await? else { return Ok(None) };
+    settle(client, &purse, job).await.map(Some)
 }
 
 /// What a hub wants to be paid for an ended job, and what it delivered.
@@ -116,7 +143,7 @@ pub async fn settle(client: &Client, purse: &Purse, job: JobId) -> Result<Settle
 }
 
 async fn settlement(client: &Client, job: JobId) -> Result<SettlementView> {
-    let deadline = Instant::now() + SETTLED_WITHIN;
+    let deadline = Instant::now() + ARCHIVED_WITHIN;
     loop {
         match client.get(&format!("/jobs/{job}/settlement")).await {
             Ok(view) => return Ok(view),

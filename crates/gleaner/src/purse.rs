@@ -1,6 +1,6 @@
 //! The wallet that a command pays with, and the chain on which it pays.
 use std::io::IsTerminal;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use gleaner_chain::market::{Call, Market};
@@ -29,6 +29,8 @@ pub struct Purse {
     pub sender: Sender,
     /// What the hub says of its money.
     pub view: ChainView,
+    /// The keystore file, if several commands may spend from it.
+    pub file: Option<PathBuf>,
 }
 
 /// What the faucet gave.
@@ -44,7 +46,7 @@ impl Purse {
         let node = Node::Remote(Remote::connect(&view.url)?);
         let market = Market::new(node.clone(), view.deployment.clone());
         let sender = Sender::new(node, view.deployment.chain_id);
-        Ok(Self { account, market, sender, view })
+        Ok(Self { account, market, sender, view, file: None })
     }
 
     /// Sends a call and waits until it counts.

@@ -53,9 +53,13 @@ pub async fn perform(settings: &Settings, args: &Args) -> Result<ExitCode> {
     let out = args.out.clone().unwrap_or_else(|| default_folder(&draft.file.name, &submitted));
     let fetched = fetch(&client, &view, &out).await?;
     say(job::show::summary(&view).trim_end());
-    if let Some(purse) = &purse {
-        say(order::settle(&client, purse, submitted.job).await?.words());
-    }
+    let settled = match (&purse, &view.summary.state) {
+        (None, _) => None,
+        // An order that could not be locked has nothing to settle; why is said above.
+        (Some(_), JobState::Failed { .. }) => order::settle_late(settings, &client, submitted.job).await?,
+        (Some(purse), _) => Some(order::settle(&client, purse, submitted.job).await?),
+    };
+    settled.iter().for_each(|settled| say(settled.words()));
     if args.json {
         json(&view)?;
     }

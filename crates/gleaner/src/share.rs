@@ -15,7 +15,7 @@ use crate::interrupt::Interrupt;
 use crate::output::say;
 use crate::price::HourlyPrice;
 use crate::purse::{self, Purse};
-use crate::settings::Settings;
+use crate::settings::{Settings, private_files};
 use crate::{doctor, words};
 
 /// How many times the least stake a worker puts up where tokens are free, so that many orders can lock a part of it.
@@ -53,6 +53,7 @@ pub struct Args {
 /// Shares the machine.
 pub async fn perform(settings: &Settings, args: &Args) -> Result<ExitCode> {
     let mut interrupt = Interrupt::listen()?;
+    private_files();
     let mut config = args.config(settings, settings.hub_url()?)?;
     config.provider = provider(settings, &config).await?;
     let (stop, stopped) = watch::channel(false);

@@ -230,7 +230,7 @@ fn paid(entry: &LogEntry) -> Result<PaidEvent, ReadError> {
 fn token_line(account: Address, entry: &LogEntry, at: &crate::deploy::Deployment) -> Line {
     let event: Token::Transfer = decoded(entry)?;
     let ours = [at.escrow, at.stake, at.rewards];
-    if ours.contains(&event.from) || ours.contains(&event.to) {
+    if ours.contains(&event.from) || ours.contains(&event.to) || event.from == event.to {
         return None;
     }
     match event.to == account {

@@ -10,11 +10,14 @@ use alloy_rpc_types_eth::{FeeHistory, Filter, FilterBlockOption, TransactionRequ
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::sync::{Mutex, PoisonError};
+use tokio::sync::Semaphore;
 
 /// The most blocks of one fee history.
 const FEE_BLOCKS_MAX: u64 = 1_024;
 /// The most blocks that one answer of a block filter names.
 const NEW_BLOCKS_MAX: u64 = 1_000;
+/// Code that runs at the same time for those who ask; what else they want waits. The hub's own questions do not.
+static TURNS: Semaphore = Semaphore::const_new(2);
 
 /// What the methods work on.
 #[derive(Debug)]
@@ -144,11 +147,13 @@ impl Methods {
 
     async fn run_call(&self, params: &Params) -> Result<Value, Fault> {
         self.newest(params, 1).await?;
+        let _turn = TURNS.acquire().await;
         shown(self.chain.call_request(request(params.required(0)?)).await?)
     }
 
     async fn estimate(&self, params: &Params) -> Result<Value, Fault> {
         self.newest(params, 1).await?;
+        let _turn = TURNS.acquire().await;
         shown(U64::from(self.chain.estimate_request(request(params.required(0)?)).await?))
     }
 

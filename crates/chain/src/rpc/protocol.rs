@@ -4,7 +4,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 /// The most requests in one batch.
-const BATCH_MAX: usize = 1_000;
+const BATCH_MAX: usize = 200;
 
 /// Why a request has no result.
 #[derive(Debug)]

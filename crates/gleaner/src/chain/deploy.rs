@@ -43,6 +43,10 @@ pub async fn perform(settings: &Settings, args: &Args) -> Result<ExitCode> {
     let node = Node::Remote(Remote::connect(&args.chain)?);
     let chain_id = node.chain_id().await?;
     let account = purse::account(settings)?;
+    if args.liquidity == account.address() {
+        let problem = "the deployer cannot keep the tokens for markets: it ends with nothing and no power";
+        return Err(Advice::new(problem, "name another account with --liquidity").into());
+    }
     let has = node.balance(account.address()).await?;
     let fees = node.fees().await?;
     if has.is_zero() && fees.base > 0 {

@@ -23,7 +23,7 @@ pub struct Args {
 
 /// Shows where money is.
 pub async fn perform(settings: &Settings, args: &Args) -> Result<ExitCode> {
-    let view: ChainView = settings.client().await?.get("/chain").await?;
+    let view: ChainView = settings.guest().await?.get("/chain").await?;
     match args.json {
         true => json(&view)?,
         false => data(&render(&view).await?)?,

@@ -29,9 +29,10 @@ pub struct Args {
 /// Challenges what the hub wants to be paid for an ended job: a committee of auditors decides between its settlement and
 /// one that pays only what was delivered. Once they have decided against the hub, carries that out.
 pub async fn perform(settings: &Settings, client: &Client, args: &Args) -> Result<ExitCode> {
+    client.job(args.job).await?;
+    let till = Till::open(settings, &args.place, args.consent).await?;
     let claimed = Claimed::read(client, args.job).await?;
     let counter = claimed.counter()?;
-    let till = Till::open(settings, &args.place, args.consent).await?;
     let order = till.market().order_state(counter.order).await?;
     match order.state {
         State::Proposed if counter == claimed.found.settlement => {

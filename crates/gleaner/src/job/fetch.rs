@@ -7,7 +7,8 @@ use gleaner_client::Client;
 use gleaner_wire::JobId;
 
 use crate::output::{data, say};
-use crate::{run, words};
+use crate::settings::Settings;
+use crate::{order, run, words};
 
 /// Options of `gleaner job fetch`.
 #[derive(clap::Args)]
@@ -21,7 +22,7 @@ pub struct Args {
 }
 
 /// Fetches what the job has delivered so far.
-pub async fn perform(client: &Client, args: &Args) -> Result<ExitCode> {
+pub async fn perform(settings: &Settings, client: &Client, args: &Args) -> Result<ExitCode> {
     let view = client.job(args.job).await?;
     let fetched = run::fetch(client, &view, &args.out).await?;
     let kept = if fetched.kept > 0 {
@@ -32,5 +33,10 @@ pub async fn perform(client: &Client, args: &Args) -> Result<ExitCode> {
     let (files, bytes) = (words::count(fetched.files, "file"), words::bytes(fetched.bytes));
     say(format!("{files} ({bytes}) in {}{kept}", args.out.display()));
     fetched.pictures.iter().try_for_each(|picture| data(&picture.display().to_string()))?;
+    if view.summary.state.has_ended()
+        && let Some(settled) = order::settle_late(settings, client, args.job).await?
+    {
+        say(settled.words());
+    }
     Ok(ExitCode::SUCCESS)
 }

@@ -43,7 +43,7 @@ pub async fn perform(settings: &Settings, verb: Verb) -> Result<ExitCode> {
         Verb::Logs(args) => logs::perform(&client, &args).await,
         Verb::Cancel(args) => cancel::perform(&client, &args).await,
         Verb::Dispute(args) => dispute::perform(settings, &client, &args).await,
-        Verb::Fetch(args) => fetch::perform(&client, &args).await,
+        Verb::Fetch(args) => fetch::perform(settings, &client, &args).await,
     }
 }
 

@@ -20,7 +20,7 @@ struct Given {
 
 /// Asks the hub for tokens.
 pub async fn perform(settings: &Settings) -> Result<ExitCode> {
-    let client = settings.client().await?;
+    let client = settings.guest().await?;
     let view: ChainView = client.get("/chain").await?;
     if !view.faucet {
         let problem = "this hub has no faucet: its tokens are worth something";

@@ -12,6 +12,7 @@ mod rewards;
 mod send;
 mod show;
 pub mod till;
+pub mod turn;
 mod withdraw;
 
 use std::process::ExitCode;

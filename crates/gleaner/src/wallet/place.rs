@@ -52,7 +52,7 @@ impl Place {
     pub async fn find(settings: &Settings, place: &Where) -> Result<Self> {
         match (&place.chain, &place.deployment) {
             (None, None) => {
-                let view: ChainView = settings.client().await?.get("/chain").await?;
+                let view: ChainView = settings.guest().await?.get("/chain").await?;
                 Self::of_hub(&view)
             }
             (Some(url), Some(file)) => Self::named(url, file).await,

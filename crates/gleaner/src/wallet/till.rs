@@ -11,6 +11,7 @@ use gleaner_chain::sender::Sender;
 use gleaner_wire::Amount;
 
 use super::place::{Place, Where};
+use super::turn::Turn;
 use crate::failure::Advice;
 use crate::output::say;
 use crate::settings::Settings;
@@ -32,6 +33,7 @@ pub struct Till {
     pub place: Place,
     sender: Sender,
     consent: Consent,
+    _turn: Turn,
 }
 
 /// What will happen, for the person who decides.
@@ -99,8 +101,9 @@ impl Till {
         consent.check()?;
         let place = Place::find(settings, place).await?;
         let account = purse::account(settings)?;
+        let turn = Turn::take(&settings.wallet_file()?).await?;
         let sender = Sender::new(place.market.node.clone(), place.market.deployment.chain_id);
-        Ok(Self { account, place, sender, consent })
+        Ok(Self { account, place, sender, consent, _turn: turn })
     }
 
     /// The contracts.

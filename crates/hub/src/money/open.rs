@@ -102,6 +102,17 @@ pub enum Error {
         /// The contracts'.
         wanted: u64,
     },
+    /// The hub has worked with other contracts.
+    #[error(
+        "this hub has worked with the escrow contract {before}, and the deployment names {now}: name the right file with \
+         --deployment, or start a new hub in another folder with --dir"
+    )]
+    OtherContracts {
+        /// The contract that its orders are locked in.
+        before: String,
+        /// The one that was named.
+        now: String,
+    },
     /// The hub's stake is too small to lock orders.
     #[error(
         "this hub's account {hub} has a free stake of {free} GLN, and an order locks {needed} GLN of it. Send it tokens \
@@ -148,7 +159,7 @@ pub(crate) async fn open(
         ChainConfig::None => return Ok(None),
         ChainConfig::Embedded { rpc, genesis } => {
             let chain = open_chain(&folder).await?;
-            let server = rpc::Server::start(chain.clone(), *rpc).await?;
+            let server = serve(&folder, &chain, *rpc).await?;
             let node = Node::Embedded(chain);
             let faucet = wallet::own(&folder.join("faucet.json"))?;
             let market = found(&folder, &node, genesis, &faucet).await?;
@@ -161,6 +172,7 @@ pub(crate) async fn open(
             if found != wanted {
                 return Err(Error::OtherChain { url: url.clone(), found, wanted });
             }
+            check_contracts(&folder, deployment)?;
             let market = Market::new(node.clone(), deployment.as_ref().clone());
             (node, market, url.clone(), None, None)
         }
@@ -179,6 +191,38 @@ pub(crate) async fn open(
     let (approvals, trouble) = (Mutex::new(BTreeMap::new()), Mutex::new(None));
     let money = Money { market, account, domain, desk, bell, archive, faucet, till, url, pace, approvals, trouble };
     Ok(Some(Opened { money, server }))
+}
+
+/// Serves the embedded chain, at the port of last time if any port will do: clients that run know that one.
+async fn serve(folder: &Path, chain: &Chain, address: SocketAddr) -> Result<rpc::Server, Error> {
+    let path = folder.join("rpc.port");
+    let last = std::fs::read_to_string(&path).ok().and_then(|text| text.trim().parse().ok());
+    let again = match last.filter(|_| address.port() == 0) {
+        Some(port) => rpc::Server::start(chain.clone(), SocketAddr::new(address.ip(), port)).await.ok(),
+        None => None,
+    };
+    let server = match again {
+        Some(server) => server,
+        None => rpc::Server::start(chain.clone(), address).await?,
+    };
+    let port = server.address().port().to_string();
+    std::fs::write(&path, port).map_err(|source| Error::File { path, source })?;
+    Ok(server)
+}
+
+/// Refuses other contracts than those that the hub's orders are locked in.
+fn check_contracts(folder: &Path, deployment: &Deployment) -> Result<(), Error> {
+    let path = folder.join("escrow");
+    let failed = |source| Error::File { path: path.clone(), source };
+    let now = deployment.escrow.to_string();
+    match std::fs::read_to_string(&path) {
+        Ok(before) if before.trim() == now => Ok(()),
+        Ok(before) => Err(Error::OtherContracts { before: before.trim().to_owned(), now }),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&path, &now)).map_err(failed)
+        }
+        Err(error) => Err(failed(error)),
+    }
 }
 
 async fn open_chain(folder: &Path) -> Result<Chain, Error> {

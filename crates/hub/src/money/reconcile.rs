@@ -49,15 +49,22 @@ impl Money {
     /// Compares every order that this hub knows, or that the chain knows of this hub.
     pub(crate) async fn reconcile(&self, keeper: &Handle) -> Result<ReconcileView, Trouble> {
         let mut view = ReconcileView { height: self.market.node.height().await?, ..ReconcileView::default() };
-        let (running, issued) = keeper.ask(|core| (core.orders_running(), core.ledger_view().issued)).await?;
-        let waiting = keeper.ask(|core| core.orders_unlocked()).await?;
+        let books =
+            |core: &gleaner_core::Core| (core.orders_running(), core.orders_unlocked(), core.ledger_view().issued);
+        let (running, waiting, issued) = keeper.ask(books).await?;
         let mut payments: BTreeMap<B256, Vec<PaidEvent>> = BTreeMap::new();
         for payment in self.market.paid_events(self.market.deployment.block, view.height).await? {
             payments.entry(payment.order).or_default().push(payment);
         }
         let mut known = BTreeSet::new();
-        for (_, signed) in &waiting {
-            known.insert(Order::from(&signed.order).id(&self.domain));
+        for (job, signed) in &waiting {
+            let id = Order::from(&signed.order).id(&self.domain);
+            known.insert(id);
+            let found = self.market.order_state(id).await?;
+            if found.state != State::None {
+                let text = format!("job {job} has {} GLN locked on the chain, and not in the books yet", found.cap);
+                view.differ(text);
+            }
         }
         for (job, signed, _) in &running {
             let id = Order::from(&signed.order).id(&self.domain);

@@ -3,6 +3,7 @@ use super::Trouble;
 use super::clerk::Clerk;
 use super::desk::Kind;
 use gleaner_chain::market::{Call, EpochStage, ReadError};
+use gleaner_chain::rewards::Error;
 use gleaner_wire::Amount;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -61,7 +62,11 @@ impl Clerk {
         if self.bring_what_has_vested().await? {
             return Ok(true);
         }
-        let shares = self.money.market.epoch_shares(epoch).await?;
+        let shares = match self.money.market.epoch_shares(epoch).await {
+            // The next block will be past its end.
+            Err(Error::NotEnded { .. }) => return Ok(false),
+            shares => shares?,
+        };
         if shares.total == Amount::ZERO {
             self.rewards.done.insert(epoch);
             return Ok(false);

@@ -106,11 +106,18 @@ impl Money {
         let Some((ended, false)) = self.archive.ended_order(job).await? else { return Ok(Approved::NoOrder) };
         let settlement = self.reckon(&ended).await?;
         let requester = convert::address(ended.signed.order.requester);
+        let is_signed = signature.len() == 65 && settlement.is_approved_by(&self.domain, requester, &signature);
         // What a contract wallet signs is left to the chain.
-        if signature.len() == 65 && !settlement.is_approved_by(&self.domain, requester, &signature) {
+        if !is_signed && self.market.node.code(requester).await?.is_empty() {
             return Ok(Approved::WrongSignature);
         }
-        self.approvals.lock().unwrap_or_else(PoisonError::into_inner).insert(job, signature);
+        let mut approvals = self.approvals.lock().unwrap_or_else(PoisonError::into_inner);
+        if is_signed {
+            approvals.insert(job, signature);
+        } else {
+            approvals.entry(job).or_insert(signature);
+        }
+        drop(approvals);
         self.bell.ring();
         Ok(Approved::Taken)
     }
