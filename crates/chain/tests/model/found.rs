@@ -149,7 +149,8 @@ impl World {
             at: Moment::default(),
             orders: Vec::new(),
             proposals: Vec::new(),
-            nominal: BEGINNING,
+            // Always behind the chain's clock, so that no deadline can be taken for the end of a window.
+            nominal: BEGINNING - 1,
             liquidity: liquidity.address(),
             steps: 0,
             trace: Trace::default(),
