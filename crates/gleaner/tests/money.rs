@@ -3,11 +3,13 @@
 mod network;
 mod programs;
 
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use gleaner_chain::Account;
 use gleaner_chain::wallet::{self, Cost, Password};
 use gleaner_wire::Amount;
+use gleaner_wire::api::JobState;
 use network::{Ended, Network, PATIENCE, gleaner};
 use serde_json::Value;
 
@@ -350,4 +352,47 @@ fn the_allocation_is_printed_without_a_hub_to_the_last_unit() {
     let unknown: Ended =
         gleaner().args(["wallet", "allocation", "--genesis", "nowhere"]).output().expect("it runs").into();
     assert!(unknown.code == 1 && unknown.stderr.contains("choose hub, capped"), "{unknown:?}");
+}
+
+/// Runs the same command several times at once.
+fn at_once(network: &Network, times: usize, args: &[&str]) -> Vec<Ended> {
+    let start = || network.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let children: Vec<_> = (0..times).map(|_| start()).collect();
+    children.into_iter().map(|child| child.wait_with_output().expect("it ends").into()).collect()
+}
+
+#[test]
+fn commands_at_once_make_one_wallet_and_each_counts() {
+    let network = Network::with_chain(1);
+    let made = at_once(&network, 4, &["wallet", "show", "--json"]);
+    let addresses: Vec<Value> = made.into_iter().map(|ended| json(ended)["address"].clone()).collect();
+    assert!(addresses.iter().all(|address| *address == addresses[0]), "{addresses:?}");
+    network.run(&["wallet", "faucet"]).succeeded();
+    let sent = at_once(&network, 4, &["wallet", "send", SOMEBODY, "10", "--yes"]);
+    sent.into_iter().for_each(|ended| drop(ended.succeeded()));
+    assert_eq!(balances(&network), (Amount::gln(1000 - 40), Amount::ZERO), "four commands, four payments");
+    network.write("program.wasm", programs::echo());
+    network.write("job.toml", format!("{JOB}\n[budget]\nprice_max = \"100 GLN\"\n"));
+    let runs = at_once(&network, 4, &["run", "--detach", "job.toml"]);
+    let jobs: Vec<String> = runs.into_iter().map(|ended| ended.succeeded().stdout.trim().to_owned()).collect();
+    for job in jobs {
+        let job = gleaner_wire::JobId(job.parse().expect("a job"));
+        let ended = network.wait_for_job(job, |view| view.summary.state.has_ended());
+        assert_eq!(ended.summary.state, JobState::Done, "its order was covered");
+        let fetched = network.run(&["job", "fetch", &job.to_string(), "--out", "out"]).succeeded();
+        assert!(fetched.stderr.contains("settled on the chain"), "fetching approves: {}", fetched.stderr);
+    }
+}
+
+#[test]
+fn a_provider_reaches_its_pay_without_the_hubs_token() {
+    let network = Network::with_chain(1);
+    network.write("program.wasm", programs::echo());
+    network.write("job.toml", JOB);
+    network.run(&["run", "job.toml", "--out", "out"]).succeeded();
+    let (url, wallet) = (network.url(), network.folder().join("state/workers/1/wallet.json"));
+    let mut withdraw = gleaner();
+    withdraw.current_dir(network.folder()).args(["--dir", "elsewhere", "--hub", &url, "--wallet"]).arg(wallet);
+    let ended: Ended = withdraw.args(["wallet", "withdraw", "all", "--yes"]).output().expect("it runs").into();
+    assert!(ended.succeeded().stderr.contains("withdraw"));
 }
