@@ -15,6 +15,8 @@ pub enum Payer {
 pub enum Next {
     /// It goes to another worker. The failed one may have it again if there is no other.
     Elsewhere,
+    /// It goes to another worker, which gets all the time that the job allows.
+    WithFullTime,
     /// It goes to another worker and never back.
     NeverBack,
     /// It goes to another worker; when enough different ones agree on the fault, the job ends with it.
@@ -33,6 +35,15 @@ pub struct Consequence {
     /// The row in words.
     pub words: &'static str,
 }
+
+/// What follows for an attempt that was stopped at the time that its prediction paid for, before the job's own limit. Paid,
+/// a worker could claim it of the shortest tasks.
+pub const STOPPED_EARLY: Consequence = Consequence {
+    payer: Payer::Nobody,
+    next: Next::WithFullTime,
+    trouble: 1,
+    words: "nobody pays; it took far longer than predicted, and is tried again with all the time the job allows",
+};
 
 /// The table.
 pub fn consequence(cause: Cause) -> Consequence {

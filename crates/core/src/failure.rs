@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use gleaner_wire::{AttemptId, Cause, JobId, Micros, WorkerId};
 
 use crate::attempt::{Attempt, Why};
-use crate::blame::{Next, Payer, consequence};
+use crate::blame::{Consequence, Next, Payer, STOPPED_EARLY, consequence};
 use crate::effect::Effect;
 use crate::job::{FAILURES_KEPT, Failure, Phase, Trouble};
 use crate::pool::{Standing, Trigger};
@@ -29,8 +29,8 @@ impl Core {
         let group = &self.jobs[&at.job].groups[usize::from(at.group)];
         // What broke somebody else's device before is more likely the program's doing.
         let first = group.troubles.get(&at.index).is_none_or(|trouble| trouble.failures == 0);
+        let trouble = if first { self.consequence(at, cause).trouble } else { 0 };
         self.fail_quietly(slot, cause, detail, ran, effects);
-        let trouble = if first { consequence(cause).trouble } else { 0 };
         if test && trouble > 0 {
             self.workers[worker.0 as usize].standing = Standing::Disqualified;
             self.trigger(worker, Trigger::FailedTest, effects);
@@ -44,7 +44,10 @@ impl Core {
     fn fail_quietly(&mut self, slot: u32, cause: Cause, detail: String, ran: Micros, effects: &mut Vec<Effect>) {
         let id = self.attempts.id(slot);
         let attempt = self.release_attempt(slot, effects);
-        self.bill_failure(&attempt, id, cause, ran);
+        let follows = self.consequence(&attempt, cause);
+        if follows.payer == Payer::Requester {
+            self.pay(&attempt, id, ran, false);
+        }
         self.totals.attempts_failed[cause as usize] += 1;
         self.workers[attempt.worker.0 as usize].failed += 1;
         let job = self.jobs.get_mut(&attempt.job).expect("an attempt's job is there");
@@ -54,42 +57,42 @@ impl Core {
             job.failures.pop_front();
         }
         let (group, index, worker) = (attempt.group, attempt.index, attempt.worker);
-        job.failures.push_back(Failure { group, index, attempt: id, worker, cause, detail, at: self.now });
+        let early = follows == STOPPED_EARLY;
+        job.failures.push_back(Failure { group, index, attempt: id, worker, cause, early, detail, at: self.now });
         effects.push(Effect::AnnounceFailure { job: attempt.job });
         if !job.is_running() {
             return;
         }
         // What went wrong counts even while another attempt at the task goes on; otherwise the two could fail in turn for
         // ever.
-        if self.note_trouble(&attempt, cause) {
+        if self.note_trouble(&attempt, cause, follows.next) {
             self.end_with_fault(&attempt, cause, effects);
         } else if attempt.twin.is_none() {
             self.send_back(&attempt, cause, effects);
         }
     }
 
-    fn bill_failure(&mut self, attempt: &Attempt, id: AttemptId, cause: Cause, ran: Micros) {
-        match consequence(cause).payer {
-            Payer::Requester => self.pay(attempt, id, ran, false),
-            Payer::Nobody => {}
+    fn consequence(&self, attempt: &Attempt, cause: Cause) -> Consequence {
+        let limit = self.jobs[&attempt.job].groups[usize::from(attempt.group)].plan.spec.limits.time_ms;
+        match cause == Cause::TimeLimit && attempt.time_ms < limit {
+            true => STOPPED_EARLY,
+            false => consequence(cause),
         }
     }
 
     /// Remembers where a task failed and why. Says whether enough have agreed on its fault, or have failed at all, to end
     /// the job.
-    fn note_trouble(&mut self, attempt: &Attempt, cause: Cause) -> bool {
+    fn note_trouble(&mut self, attempt: &Attempt, cause: Cause, next: Next) -> bool {
         let (agreed_at, failures_max) = (self.agreement(cause), self.params.failures_per_task_max);
         let job = self.jobs.get_mut(&attempt.job).expect("a failed attempt's job is there");
         let group = &mut job.groups[usize::from(attempt.group)];
-        let limit = group.plan.spec.limits.time_ms;
         let trouble = group.troubles.entry(attempt.index).or_default();
         trouble.failures += 1;
         let mut agreed = false;
-        match consequence(cause).next {
+        match next {
             Next::Elsewhere => trouble.avoid(attempt.worker, true),
             Next::NeverBack => trouble.avoid(attempt.worker, false),
-            // It was stopped at what the prediction paid for, not at the job's own limit.
-            Next::UntilAgreed if cause == Cause::TimeLimit && attempt.time_ms < limit => {
+            Next::WithFullTime => {
                 trouble.full_time = true;
                 trouble.avoid(attempt.worker, true);
             }

@@ -62,6 +62,8 @@ pub(crate) struct Failure {
     pub attempt: AttemptId,
     pub worker: WorkerId,
     pub cause: Cause,
+    /// Whether it was stopped at the time that its prediction paid for.
+    pub early: bool,
     pub detail: String,
     pub at: Millis,
 }

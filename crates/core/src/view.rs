@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use gleaner_wire::api::{FailureView, GroupView, JobState, JobSummary, JobView, LedgerView, TallyView, WorkerView};
 use gleaner_wire::{Amount, AttemptId, JobId, Output, WorkerId, WorkerKey};
 
-use crate::blame::consequence;
+use crate::blame::{STOPPED_EARLY, consequence};
 use crate::job::{Failure, Group, Job, Phase};
 use crate::learn::SPEED_REFERENCE;
 use crate::ledger::Account;
@@ -214,7 +214,7 @@ impl Core {
             worker: self.worker_name(failure.worker),
             cause: failure.cause,
             detail: failure.detail.clone(),
-            consequence: consequence(failure.cause).words.into(),
+            consequence: (if failure.early { STOPPED_EARLY } else { consequence(failure.cause) }).words.into(),
             at: failure.at,
         }
     }

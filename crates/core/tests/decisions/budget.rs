@@ -104,7 +104,9 @@ fn a_task_stopped_at_its_predicted_time_gets_all_the_time_the_job_allows() {
             assert!(worker == a || worker == b);
             if start.index == 30 && start.time_ms.0 < 600_000 {
                 limits.push(start.time_ms.0);
+                let earned = network.earned(worker);
                 network.fail(worker, &start, Cause::TimeLimit);
+                assert_eq!(network.earned(worker), earned, "nobody pays for a task that was stopped early");
             } else {
                 network.deliver(worker, &start, 100);
             }
