@@ -72,8 +72,6 @@ impl Segment {
     }
 }
 
-/// For queries that read entries: their columns, in the order of [`entry`].
-pub(super) const ENTRY: &str = "id, segment, offset, bytes, used, pins";
 /// For queries that read segments: their columns, in the order of [`segment`].
 pub(super) const SEGMENT: &str = "number, place, length, freed, chunks, live, pinned";
 
