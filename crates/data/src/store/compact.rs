@@ -15,7 +15,8 @@ impl Store {
     pub(super) fn compact(&self, writer: &mut Writer) -> Result<usize, Error> {
         let condition = format!("live * {LIVE_PARTS_WHOLE} < length");
         let sparse = rows::segments(&writer.db, &condition)?;
-        let sparse: Vec<Segment> = sparse.into_iter().filter(|segment| self.worth_compacting(writer, segment)).collect();
+        let sparse: Vec<Segment> =
+            sparse.into_iter().filter(|segment| self.worth_compacting(writer, segment)).collect();
         for segment in &sparse {
             self.compact_segment(writer, segment)?;
         }
@@ -46,7 +47,11 @@ impl Store {
             }
         }
         if !bad.is_empty() {
-            tracing::warn!(chunks = bad.len(), segment = segment.number, "damaged chunks were dropped; they can be fetched again");
+            tracing::warn!(
+                chunks = bad.len(),
+                segment = segment.number,
+                "damaged chunks were dropped; they can be fetched again"
+            );
             self.damaged.fetch_add(bad.len() as u64, Ordering::Relaxed);
             self.drop_chunks(writer, &bad)?;
         }

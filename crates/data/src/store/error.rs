@@ -75,7 +75,9 @@ pub enum Error {
         source: io::Error,
     },
     /// The index cannot be read or written.
-    #[error("the store's index failed ({0}): check the disk; if it is damaged, remove the store's folder and let it be fetched anew")]
+    #[error(
+        "the store's index failed ({0}): check the disk; if it is damaged, remove the store's folder and let it be fetched anew"
+    )]
     Index(rusqlite::Error),
     /// Opened without the bucket that it needs.
     #[error("{segments} segments of this store are in object storage: open it with the bucket it was filled with")]

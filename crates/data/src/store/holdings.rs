@@ -130,8 +130,11 @@ fn store_page(db: &Connection, dataset: u64, page: u64, ids: &[Hash]) -> Result<
     let listed: Vec<u8> = ids.iter().flat_map(|id| id.0).collect();
     db.prepare_cached("INSERT INTO listing (dataset, page, ids) VALUES (?1, ?2, ?3)")?
         .execute(params![dataset, page, listed])?;
-    db.prepare_cached("INSERT INTO held (dataset, page, bits) VALUES (?1, ?2, ?3)")?
-        .execute(params![dataset, page, bits.as_bytes()])?;
+    db.prepare_cached("INSERT INTO held (dataset, page, bits) VALUES (?1, ?2, ?3)")?.execute(params![
+        dataset,
+        page,
+        bits.as_bytes()
+    ])?;
     let query = "UPDATE dataset SET chunks = chunks + ?2, held = held + ?3, held_bytes = held_bytes + ?4, complete = ?5
                  WHERE number = ?1";
     db.prepare_cached(query)?.execute(params![
@@ -172,10 +175,17 @@ fn page_length(total: u64, page: u64) -> usize {
     usize::try_from(rest).unwrap_or(PAGE_CHUNKS).min(PAGE_CHUNKS)
 }
 
+/// A bit of a page to be set or cleared, for a chunk of this many bytes.
+struct Mark {
+    bit: usize,
+    held: bool,
+    bytes: u64,
+}
+
 /// Bits to change, gathered by page, because chunks of a batch are mostly neighbours in their dataset.
 #[derive(Default)]
 pub(super) struct Marks {
-    pages: BTreeMap<(u64, u64), Vec<(usize, bool, u64)>>,
+    pages: BTreeMap<(u64, u64), Vec<Mark>>,
 }
 
 impl Marks {
@@ -187,7 +197,7 @@ impl Marks {
             let position: u64 = row.get(1)?;
             let bit = usize::try_from(position % PAGE_CHUNKS as u64).expect("a position in a page is small");
             let page = (row.get(0)?, position / PAGE_CHUNKS as u64);
-            self.pages.entry(page).or_default().push((bit, held, entry.bytes));
+            self.pages.entry(page).or_default().push(Mark { bit, held, bytes: entry.bytes });
         }
         Ok(())
     }
@@ -204,15 +214,18 @@ impl Marks {
                 .query_row([dataset, page], |row| row.get(0))?;
             let mut bits = Bitmap::from_bytes(&stored, length).unwrap_or(Bitmap::new(length));
             let (mut count, mut sum) = (0_i64, 0_i64);
-            for &(bit, held, bytes) in changes {
+            for &Mark { bit, held, bytes } in changes {
                 if bits.set(bit, held) {
                     let sign = if held { 1 } else { -1 };
                     count += sign;
                     sum += sign * i64::try_from(bytes).expect("a chunk is small");
                 }
             }
-            db.prepare_cached("UPDATE held SET bits = ?3 WHERE dataset = ?1 AND page = ?2")?
-                .execute(params![dataset, page, bits.as_bytes()])?;
+            db.prepare_cached("UPDATE held SET bits = ?3 WHERE dataset = ?1 AND page = ?2")?.execute(params![
+                dataset,
+                page,
+                bits.as_bytes()
+            ])?;
             let query = "UPDATE dataset SET held = held + ?2, held_bytes = held_bytes + ?3 WHERE number = ?1";
             db.prepare_cached(query)?.execute(params![dataset, count, sum])?;
         }

@@ -10,7 +10,7 @@ const PID_BYTES_MAX: u64 = 20;
 
 /// The lock; dropping it releases the folder.
 pub(super) struct FolderLock {
-    _file: File,
+    file: File,
 }
 
 impl FolderLock {
@@ -32,6 +32,13 @@ impl FolderLock {
         }
         // The number only makes the message of a refusal better, so a full disk is no reason not to open.
         let _ = file.set_len(0).and_then(|()| write!(file, "{}", std::process::id()));
-        Ok(Self { _file: file })
+        Ok(Self { file })
+    }
+}
+
+impl Drop for FolderLock {
+    fn drop(&mut self) {
+        // Closing is not enough: a process that another thread is just starting has the file open too for a moment.
+        let _ = flock(&self.file, FlockOperation::Unlock);
     }
 }

@@ -37,7 +37,10 @@ pub struct Figures {
 /// # Panics
 /// If the load has no chunks, or chunks larger than a store takes.
 pub fn measure(folder: &Path, load: Load) -> Result<Figures, Error> {
-    assert!(load.batch > 0 && (1..=CHUNK_BYTES_MAX).contains(&load.chunk_bytes), "a load has chunks that a store takes");
+    assert!(
+        load.batch > 0 && (1..=CHUNK_BYTES_MAX).contains(&load.chunk_bytes),
+        "a load has chunks that a store takes"
+    );
     let beside = folder.join("plain");
     fs::create_dir_all(folder).map_err(Error::file("make", folder))?;
     let chunks = chunks(load);
@@ -46,9 +49,7 @@ pub fn measure(folder: &Path, load: Load) -> Result<Figures, Error> {
     let file_read = rate(bytes, || read_file(&beside).map_err(Error::file("read", &beside)))?;
     let _ = fs::remove_file(&beside);
     let store = Store::open(&folder.join("store"), bytes * 2 + (1 << 20))?;
-    let put = rate(bytes, || {
-        chunks.chunks(load.batch).try_for_each(|batch| store.put(batch.to_vec()).map(|_| ()))
-    })?;
+    let put = rate(bytes, || chunks.chunks(load.batch).try_for_each(|batch| store.put(batch.to_vec()).map(|_| ())))?;
     let get = rate(bytes, || get_all(&store, &chunks, load.batch, Verify::Here))?;
     let get_unverified = rate(bytes, || get_all(&store, &chunks, load.batch, Verify::ByReceiver))?;
     Ok(Figures { file_write, put, file_read, get, get_unverified })

@@ -95,7 +95,10 @@ fn count_release(db: &Connection, id: &Hash) -> Result<u64, Error> {
 }
 
 fn set_pins(db: &Connection, entry: &rows::Entry, pins: u64) -> Result<(), Error> {
-    db.prepare_cached("UPDATE chunk SET pins = ?3 WHERE segment = ?1 AND offset = ?2")?
-        .execute([entry.segment, entry.offset, pins])?;
+    db.prepare_cached("UPDATE chunk SET pins = ?3 WHERE segment = ?1 AND offset = ?2")?.execute([
+        entry.segment,
+        entry.offset,
+        pins,
+    ])?;
     Ok(())
 }

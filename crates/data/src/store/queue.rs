@@ -89,10 +89,10 @@ impl Store {
                 let all: Vec<Chunk> = calls.iter().flat_map(|(_, chunks)| chunks.iter().cloned()).collect();
                 match self.store(&mut writer, &all) {
                     // Who of them brought a chunk first is nobody's business; each learns of the new ones of all.
-                    Ok(new) => calls.iter().map(|(ticket, chunks)| (*ticket, Ok(new.min(chunks.len() as u64)))).collect(),
-                    Err(_) => {
-                        calls.iter().map(|(ticket, chunks)| (*ticket, self.store(&mut writer, chunks))).collect()
+                    Ok(new) => {
+                        calls.iter().map(|(ticket, chunks)| (*ticket, Ok(new.min(chunks.len() as u64)))).collect()
                     }
+                    Err(_) => calls.iter().map(|(ticket, chunks)| (*ticket, self.store(&mut writer, chunks))).collect(),
                 }
             }
         };

@@ -19,12 +19,7 @@ pub(super) struct Leftovers {
 }
 
 /// Puts segments and index in agreement, and goes on with the last segment if it is not full.
-pub(super) fn recover(
-    db: Connection,
-    disk: &Disk,
-    objects: Option<&dyn Backend>,
-    full: u64,
-) -> Result<Writer, Error> {
+pub(super) fn recover(db: Connection, disk: &Disk, objects: Option<&dyn Backend>, full: u64) -> Result<Writer, Error> {
     let tally = Tally::read(&db, disk.block())?;
     let mut writer = Writer { db, tally, active: None, next: 0 };
     let unfinished: Vec<u64> = writer
@@ -48,11 +43,7 @@ pub(super) fn recover(
 }
 
 /// Removes what no row names, and rows that name nothing. Nobody else writes meanwhile.
-pub(super) fn reconcile(
-    writer: &mut Writer,
-    disk: &Disk,
-    objects: Option<&dyn Backend>,
-) -> Result<Leftovers, Error> {
+pub(super) fn reconcile(writer: &mut Writer, disk: &Disk, objects: Option<&dyn Backend>) -> Result<Leftovers, Error> {
     let mut leftovers = Leftovers::default();
     for path in disk.strangers()? {
         leftovers.count += 1;
@@ -118,7 +109,11 @@ fn agree(
 fn shorten(writer: &mut Writer, segment: &Segment, length: u64) -> Result<(), Error> {
     let lost = rows::chunks(&writer.db, segment.number, 0, u64::from(u32::MAX))?;
     let lost: Vec<_> = lost.into_iter().filter(|entry| entry.range().end > length).collect();
-    tracing::warn!(segment = segment.number, chunks = lost.len(), "a segment is shorter than it was; what is missing can be fetched again");
+    tracing::warn!(
+        segment = segment.number,
+        chunks = lost.len(),
+        "a segment is shorter than it was; what is missing can be fetched again"
+    );
     writer.commit(|db, tally| {
         let mut marks = holdings::Marks::default();
         for entry in &lost {
@@ -127,10 +122,7 @@ fn shorten(writer: &mut Writer, segment: &Segment, length: u64) -> Result<(), Er
         }
         marks.write(db)?;
         // What was freed of it is not known any more; it counts as taken until the segment goes.
-        db.execute(
-            "UPDATE segment SET length = ?2, freed = 0 WHERE number = ?1",
-            params![segment.number, length],
-        )?;
+        db.execute("UPDATE segment SET length = ?2, freed = 0 WHERE number = ?1", params![segment.number, length])?;
         Ok(())
     })
 }

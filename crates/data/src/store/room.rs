@@ -105,7 +105,8 @@ impl Store {
                 tracing::warn!(%error, segment = segment.number, "an empty segment stays until the store is opened again");
             }
         }
-        let holes = debris.holes.iter().filter(|(number, _)| debris.empty.iter().all(|segment| segment.number != **number));
+        let holes =
+            debris.holes.iter().filter(|(number, _)| debris.empty.iter().all(|segment| segment.number != **number));
         for (number, ranges) in holes {
             for range in merged(ranges) {
                 if let Err(error) = super::Backend::punch(&self.disk, *number, range) {

@@ -139,10 +139,8 @@ pub(super) fn chunks(db: &Connection, number: u64, from: u64, count: u64) -> Res
 
 /// Adds a row; its segment has one.
 pub(super) fn add(db: &Connection, tally: &mut Tally, entry: &Entry) -> Result<(), Error> {
-    db.prepare_cached(
-        "INSERT INTO chunk (id, segment, offset, bytes, used, pins) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-    )?
-    .execute(params![entry.id.0, entry.segment, entry.offset, entry.bytes, entry.used, entry.pins])?;
+    db.prepare_cached("INSERT INTO chunk (id, segment, offset, bytes, used, pins) VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?
+        .execute(params![entry.id.0, entry.segment, entry.offset, entry.bytes, entry.used, entry.pins])?;
     db.prepare_cached(
         "UPDATE segment SET chunks = chunks + 1, live = live + ?2, pinned = pinned + ?3 WHERE number = ?1",
     )?

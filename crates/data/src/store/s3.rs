@@ -67,7 +67,11 @@ impl Objects {
             .with_bucket_name(&bucket.name)
             .with_access_key_id(&bucket.access_key)
             .with_secret_access_key(&bucket.secret_key)
-            .with_retry(RetryConfig { max_retries: RETRIES_MAX, retry_timeout: RETRY_TIME_MAX, ..RetryConfig::default() })
+            .with_retry(RetryConfig {
+                max_retries: RETRIES_MAX,
+                retry_timeout: RETRY_TIME_MAX,
+                ..RetryConfig::default()
+            })
             .build()
             .map_err(failed("be reached"))?;
         let runtime = Builder::new_multi_thread()

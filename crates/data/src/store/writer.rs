@@ -157,7 +157,8 @@ impl Writer {
             }
         }
         // Created, but nothing was written to it.
-        let unused = self.next.checked_sub(1).filter(|last| written.stretches.iter().all(|(number, ..)| number != last));
+        let unused =
+            self.next.checked_sub(1).filter(|last| written.stretches.iter().all(|(number, ..)| number != last));
         let rowless = |number: &u64| matches!(super::rows::segment_of(&self.db, *number), Ok(None));
         if let Some(number) = unused.filter(rowless) {
             let _ = disk.remove(number);

@@ -9,8 +9,7 @@ use std::sync::atomic::Ordering;
 fn chunks_are_stored_once_found_again_and_there_after_reopening() {
     let dir = tempfile::tempdir().unwrap();
     let store = Store::open(dir.path(), 64 * MIB).unwrap();
-    let chunks: Vec<Chunk> =
-        (0..100).map(|seed| chunk(seed, 1 + usize::try_from(seed * seed * 50).unwrap())).collect();
+    let chunks: Vec<Chunk> = (0..100).map(|seed| chunk(seed, 1 + usize::try_from(seed * seed * 50).unwrap())).collect();
     assert_eq!(store.put(chunks.clone()).unwrap(), 100);
     assert_eq!(store.put(chunks[40..60].to_vec()).unwrap(), 0, "what is held is not stored again");
     let usage = store.usage();
@@ -65,8 +64,7 @@ fn what_was_not_used_for_longest_goes_first() {
     let store = Store::open_with(dir.path(), options).unwrap();
     time.fetch_add(1, Ordering::Relaxed);
     store.put((100..110).map(|seed| chunk(seed, 64 * KIB)).collect()).unwrap();
-    let gone: Vec<usize> =
-        store.has_many(&ids(&chunks)).unwrap().positions(false).collect();
+    let gone: Vec<usize> = store.has_many(&ids(&chunks)).unwrap().positions(false).collect();
     let expected: Vec<usize> = (1..30).filter(|position| ![3, 5].contains(position)).take(gone.len()).collect();
     assert!((8..=12).contains(&gone.len()), "{gone:?}");
     assert_eq!(gone, expected, "the oldest went, those used again stayed");

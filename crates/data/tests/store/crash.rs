@@ -86,7 +86,10 @@ fn what_was_acknowledged_survives_kill_9_at_any_moment_and_nothing_is_left_over(
         }
         assert_eq!(store.usage().pinned, 0);
     }
-    assert!(acknowledged > 100 && evicting > KILLS / 2, "{acknowledged} acknowledged, {evicting} rounds with evictions");
+    assert!(
+        acknowledged > 100 && evicting > KILLS / 2,
+        "{acknowledged} acknowledged, {evicting} rounds with evictions"
+    );
 }
 
 /// Runs a child and kills it; returns what it had acknowledged and not let go of, with owners.

@@ -144,7 +144,7 @@ fn walk(options: &Options, deeds: &[Deed], roomy: bool) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn a_store_with_room_is_a_map(deeds in prop::collection::vec(deed(), 1..40)) {

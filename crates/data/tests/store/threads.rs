@@ -52,7 +52,7 @@ fn readers_see_chunks_whole_or_not_at_all_while_others_put_evict_and_check() {
 
 fn read_on(store: &Store, chunks: &[Chunk], done: &AtomicBool, hits: &AtomicU64, seed: u64) {
     let mut chance = Chance::new(seed);
-    let verify = if seed % 2 == 0 { Verify::Here } else { Verify::ByReceiver };
+    let verify = if seed.is_multiple_of(2) { Verify::Here } else { Verify::ByReceiver };
     while !done.load(Ordering::Relaxed) {
         let from = usize::try_from(chance.below(580)).unwrap();
         let asked = &chunks[from..from + 20];
@@ -71,8 +71,14 @@ fn an_error_reaches_only_the_call_that_caused_it() {
     store.pin("task", &pinned).unwrap();
     std::thread::scope(|scope| {
         let greedy = scope.spawn(|| store.put((0..40).map(|seed| chunk(seed, 64 * KIB)).collect()));
-        let modest: Vec<_> =
-            (0..8).map(|seed| scope.spawn({ let store = &store; move || store.put(vec![chunk(1000 + seed, KIB)]) })).collect();
+        let modest: Vec<_> = (0..8)
+            .map(|seed| {
+                scope.spawn({
+                    let store = &store;
+                    move || store.put(vec![chunk(1000 + seed, KIB)])
+                })
+            })
+            .collect();
         assert!(greedy.join().unwrap().is_err(), "40 pinned chunks do not fit");
         modest.into_iter().for_each(|call| assert_eq!(call.join().unwrap().unwrap(), 1));
     });
@@ -84,13 +90,8 @@ fn figures_are_measured_beside_a_plain_file() {
     let dir = tempfile::tempdir().unwrap();
     let load = Load { bytes: 256 * MIB, chunk_bytes: 64 * KIB, batch: 256 };
     let figures = measure(dir.path(), load).unwrap();
-    writeln(&format!("{figures:.0?}"));
+    println!("{figures:.0?}");
     for figure in [figures.file_write, figures.put, figures.file_read, figures.get, figures.get_unverified] {
         assert!(figure.is_finite() && figure > 0.0, "{figures:?}");
     }
-}
-
-fn writeln(line: &str) {
-    use std::io::Write;
-    writeln!(std::io::stdout(), "{line}").unwrap();
 }
