@@ -64,7 +64,7 @@ impl Store {
             for entry in &old {
                 rows::remove(db, tally, entry, false)?;
             }
-            written.entries.iter().try_for_each(|entry| rows::add(db, tally, entry))?;
+            rows::add(db, tally, &written.entries)?;
             let segment = rows::segment_of(db, segment.number)?.expect("a segment with chunks has its row");
             room::drop_segment(db, tally, &segment)?;
             Ok(segment)

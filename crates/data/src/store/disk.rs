@@ -1,8 +1,9 @@
 //! Segments as files of a folder.
 use super::{Backend, Error};
 use bytes::Bytes;
-use rustix::fs::{FallocateFlags, fallocate, statvfs};
-use rustix::io::Errno;
+use rustix::buffer::spare_capacity;
+use rustix::fs::statvfs;
+use rustix::io::{Errno, pread};
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -28,9 +29,10 @@ pub(super) struct Disk {
 
 impl Disk {
     /// Opens or makes the folder, and finds out what its file system can do.
-    pub(super) fn open(folder: &Path, punch: bool) -> Result<Self, Error> {
-        let folder = folder.join("segments");
+    pub(super) fn open(parent: &Path, punch: bool) -> Result<Self, Error> {
+        let folder = parent.join("segments");
         fs::create_dir_all(&folder).map_err(Error::file("make", &folder))?;
+        sync_folder(parent)?;
         let block = statvfs(&folder).map_err(|errno| Error::file("inspect", &folder)(errno.into()))?.f_frsize;
         let block = block.clamp(BLOCK_BYTES.0, BLOCK_BYTES.1);
         let punches = punch && probe(&folder.join("probe"));
@@ -62,7 +64,7 @@ impl Disk {
             .truncate(false)
             .open(&path)
             .map_err(Error::file("open", &path))?;
-        File::open(&self.folder).and_then(|folder| folder.sync_all()).map_err(Error::file("sync", &self.folder))?;
+        sync_folder(&self.folder)?;
         Ok(file)
     }
 
@@ -121,12 +123,19 @@ impl Backend for Disk {
             Err(error) if error.is_not_found() => return Ok(None),
             Err(error) => return Err(error),
         };
-        let mut bytes = vec![0; usize::try_from(range.end - range.start).expect("a range of a segment fits in memory")];
-        match file.read_exact_at(&mut bytes, range.start) {
-            Ok(()) => Ok(Some(bytes.into())),
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
-            Err(error) => Err(Error::file("read", self.path(segment))(error)),
+        let length = usize::try_from(range.end - range.start).expect("a range of a segment fits in memory");
+        let mut bytes = Vec::with_capacity(length);
+        while bytes.len() < length {
+            let at = range.start + bytes.len() as u64;
+            match pread(&*file, spare_capacity(&mut bytes), at) {
+                Ok(0) => return Ok(None),
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(errno) => return Err(Error::file("read", self.path(segment))(errno.into())),
+            }
         }
+        // Where more was set aside than asked for, more may have been read.
+        bytes.truncate(length);
+        Ok(Some(bytes.into()))
     }
 
     fn punch(&self, segment: u64, range: Range<u64>) -> Result<(), Error> {
@@ -164,8 +173,21 @@ fn number(path: &Path) -> Option<u64> {
     (name.len() == 16).then(|| u64::from_str_radix(name, 16).ok())?
 }
 
+/// Has the name of what was made in a folder on disk.
+fn sync_folder(folder: &Path) -> Result<(), Error> {
+    File::open(folder).and_then(|folder| folder.sync_all()).map_err(Error::file("sync", folder))
+}
+
+#[cfg(target_os = "linux")]
 fn punch(file: &File, range: Range<u64>) -> Result<(), Errno> {
+    use rustix::fs::{FallocateFlags, fallocate};
     fallocate(file, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, range.start, range.end - range.start)
+}
+
+/// Elsewhere segments are compacted.
+#[cfg(not(target_os = "linux"))]
+fn punch(_file: &File, _range: Range<u64>) -> Result<(), Errno> {
+    Err(Errno::OPNOTSUPP)
 }
 
 /// Punches a hole into a file and looks whether it takes less room then. On a full disk, where that cannot be tried,

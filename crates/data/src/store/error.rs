@@ -32,6 +32,9 @@ pub enum Error {
     /// The bytes are not what their name says.
     #[error("the bytes of chunk {0} do not have that hash: fetch it again, from somebody else")]
     Mismatch(Hash),
+    /// No bytes at all.
+    #[error("an empty chunk is not stored: leave it out")]
+    Empty,
     /// One chunk too large.
     #[error("a chunk may have at most {max} bytes, and {id} has {bytes}: cut it smaller")]
     TooLarge {

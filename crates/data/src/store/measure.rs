@@ -4,6 +4,7 @@ use bytes::Bytes;
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::path::Path;
+use std::thread;
 use std::time::Instant;
 
 /// What is measured.
@@ -13,16 +14,21 @@ pub struct Load {
     pub bytes: u64,
     /// Bytes in a chunk.
     pub chunk_bytes: usize,
-    /// Chunks in a call.
+    /// Chunks in a call that puts.
     pub batch: usize,
+    /// Threads that put, as connections to several peers do.
+    pub threads: usize,
 }
+
+/// Chunks in a call that gets: about what one who sends them has in memory at a time.
+const GET_BATCH: usize = 16;
 
 /// Millions of bytes a second.
 #[derive(Clone, Copy, Debug)]
 pub struct Figures {
     /// Writing a plain file from front to back, with one sync at the end.
     pub file_write: f64,
-    /// Putting chunks, each call synced.
+    /// Putting chunks, each call on disk when it returns.
     pub put: f64,
     /// Reading the plain file from front to back, from the system's cache.
     pub file_read: f64,
@@ -49,9 +55,9 @@ pub fn measure(folder: &Path, load: Load) -> Result<Figures, Error> {
     let file_read = rate(bytes, || read_file(&beside).map_err(Error::file("read", &beside)))?;
     let _ = fs::remove_file(&beside);
     let store = Store::open(&folder.join("store"), bytes * 2 + (1 << 20))?;
-    let put = rate(bytes, || chunks.chunks(load.batch).try_for_each(|batch| store.put(batch.to_vec()).map(|_| ())))?;
-    let get = rate(bytes, || get_all(&store, &chunks, load.batch, Verify::Here))?;
-    let get_unverified = rate(bytes, || get_all(&store, &chunks, load.batch, Verify::ByReceiver))?;
+    let put = rate(bytes, || put_all(&store, &chunks, load))?;
+    let get = rate(bytes, || get_all(&store, &chunks, Verify::Here))?;
+    let get_unverified = rate(bytes, || get_all(&store, &chunks, Verify::ByReceiver))?;
     Ok(Figures { file_write, put, file_read, get, get_unverified })
 }
 
@@ -94,8 +100,19 @@ fn read_file(path: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-fn get_all(store: &Store, chunks: &[Chunk], batch: usize, verify: Verify) -> Result<(), Error> {
-    for batch in chunks.chunks(batch) {
+fn put_all(store: &Store, chunks: &[Chunk], load: Load) -> Result<(), Error> {
+    let put = |thread: usize| {
+        let mut batches = chunks.chunks(load.batch).skip(thread).step_by(load.threads);
+        batches.try_for_each(|batch| store.put(batch.to_vec()).map(|_| ()))
+    };
+    thread::scope(|scope| {
+        let threads: Vec<_> = (0..load.threads).map(|thread| scope.spawn(move || put(thread))).collect();
+        threads.into_iter().try_for_each(|thread| thread.join().expect("a thread that puts does not panic"))
+    })
+}
+
+fn get_all(store: &Store, chunks: &[Chunk], verify: Verify) -> Result<(), Error> {
+    for batch in chunks.chunks(GET_BATCH) {
         let ids: Vec<_> = batch.iter().map(|chunk| chunk.id).collect();
         let found = store.get_many(&ids, verify)?;
         assert!(found.iter().all(Option::is_some), "what was put is there");

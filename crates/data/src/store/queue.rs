@@ -3,7 +3,7 @@ use super::writer::{Draft, Writer};
 use super::{CHUNK_BYTES_MAX, Chunk, Error, Store, holdings, pins, rows};
 use gleaner_wire::Hash;
 use std::collections::{HashSet, VecDeque};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// A commit takes waiting calls until it has this many bytes.
 const COMMIT_BYTES: usize = 16 * 1024 * 1024;
@@ -17,31 +17,68 @@ pub(super) struct Queue {
     served: Condvar,
 }
 
+/// Chunks that a call brought, under its number.
+struct Call {
+    ticket: u64,
+    chunks: Vec<Chunk>,
+}
+
+/// What became of a call: how many of its chunks were new.
+struct Outcome {
+    ticket: u64,
+    result: Result<u64, Error>,
+}
+
 #[derive(Default)]
 struct State {
-    waiting: VecDeque<(u64, Vec<Chunk>)>,
-    outcomes: Vec<(u64, Result<u64, Error>)>,
+    waiting: VecDeque<Call>,
+    outcomes: Vec<Outcome>,
     tickets: u64,
     /// Whether a thread commits right now.
     led: bool,
 }
 
+impl Queue {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 impl State {
     fn take_outcome(&mut self, ticket: u64) -> Option<Result<u64, Error>> {
-        let position = self.outcomes.iter().position(|(number, _)| *number == ticket)?;
-        Some(self.outcomes.swap_remove(position).1)
+        let position = self.outcomes.iter().position(|outcome| outcome.ticket == ticket)?;
+        Some(self.outcomes.swap_remove(position).result)
     }
 
-    fn take_batch(&mut self) -> Vec<(u64, Vec<Chunk>)> {
+    fn take_batch(&mut self) -> Vec<Call> {
         let mut batch = Vec::new();
         let mut bytes = 0;
         while bytes < COMMIT_BYTES
             && let Some(call) = self.waiting.pop_front()
         {
-            bytes += call.1.iter().map(|chunk| chunk.bytes.len()).sum::<usize>();
+            bytes += call.chunks.iter().map(|chunk| chunk.bytes.len()).sum::<usize>();
             batch.push(call);
         }
         batch
+    }
+}
+
+/// One thread's turn to commit. It ends even if that thread panics: then its batch waits again, for the next one.
+struct Lead<'a> {
+    queue: &'a Queue,
+    batch: Vec<Call>,
+    outcomes: Vec<Outcome>,
+}
+
+impl Drop for Lead<'_> {
+    fn drop(&mut self) {
+        let mut state = self.queue.lock();
+        state.led = false;
+        if self.outcomes.is_empty() {
+            self.batch.drain(..).rev().for_each(|call| state.waiting.push_front(call));
+        }
+        state.outcomes.append(&mut self.outcomes);
+        self.queue.served.notify_all();
     }
 }
 
@@ -56,58 +93,58 @@ impl Store {
     }
 
     fn wait_for_commit(&self, chunks: Vec<Chunk>) -> Result<u64, Error> {
-        let lock = || self.queue.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut state = lock();
+        let mut state = self.queue.lock();
         state.tickets += 1;
         let ticket = state.tickets;
-        state.waiting.push_back((ticket, chunks));
+        state.waiting.push_back(Call { ticket, chunks });
         loop {
-            if let Some(outcome) = state.take_outcome(ticket) {
-                return outcome;
+            if let Some(result) = state.take_outcome(ticket) {
+                return result;
             }
             if state.led {
                 state = self.queue.served.wait(state).unwrap_or_else(PoisonError::into_inner);
                 continue;
             }
             state.led = true;
-            let batch = state.take_batch();
+            let mut lead = Lead { queue: &self.queue, batch: state.take_batch(), outcomes: Vec::new() };
             drop(state);
-            let outcomes = self.serve(&batch);
-            state = lock();
-            state.led = false;
-            state.outcomes.extend(outcomes);
-            self.queue.served.notify_all();
+            lead.outcomes = self.serve(&lead.batch);
+            drop(lead);
+            state = self.queue.lock();
         }
     }
 
     /// Commits calls together; if that fails each by itself, so that an error reaches only who caused it.
-    fn serve(&self, batch: &[(u64, Vec<Chunk>)]) -> Vec<(u64, Result<u64, Error>)> {
+    fn serve(&self, batch: &[Call]) -> Vec<Outcome> {
         let mut writer = self.lock_writer();
-        let outcomes = match batch {
-            [(ticket, chunks)] => vec![(*ticket, self.store(&mut writer, chunks))],
+        let together = match batch {
+            [_] => None,
             calls => {
-                let all: Vec<Chunk> = calls.iter().flat_map(|(_, chunks)| chunks.iter().cloned()).collect();
-                match self.store(&mut writer, &all) {
-                    // Who of them brought a chunk first is nobody's business; each learns of the new ones of all.
-                    Ok(new) => {
-                        calls.iter().map(|(ticket, chunks)| (*ticket, Ok(new.min(chunks.len() as u64)))).collect()
-                    }
-                    Err(_) => calls.iter().map(|(ticket, chunks)| (*ticket, self.store(&mut writer, chunks))).collect(),
-                }
+                let all: Vec<Chunk> = calls.iter().flat_map(|call| call.chunks.iter().cloned()).collect();
+                self.store(&mut writer, &all).ok()
             }
+        };
+        let mut alone = |call: &Call| {
+            let result = self.store(&mut writer, &call.chunks).map(|new| new.len() as u64);
+            Outcome { ticket: call.ticket, result }
+        };
+        let outcomes = match together {
+            Some(new) => shared_out(batch, new),
+            None => batch.iter().map(&mut alone).collect(),
         };
         self.publish(&writer);
         outcomes
     }
 
-    fn store(&self, writer: &mut Writer, chunks: &[Chunk]) -> Result<u64, Error> {
+    /// Stores chunks and tells which of them are new.
+    fn store(&self, writer: &mut Writer, chunks: &[Chunk]) -> Result<HashSet<Hash>, Error> {
         let now = self.now();
         for _ in 0..ROUNDS_MAX {
             let drafts = self.drafts(writer, chunks, now)?;
             let need = self.room_for(&drafts);
             if drafts.is_empty() || writer.tally.taken + need <= self.options.limit {
                 self.write(writer, &drafts)?;
-                return Ok(drafts.len() as u64);
+                return Ok(drafts.iter().map(|draft| draft.id).collect());
             }
             self.make_room(writer, need)?;
         }
@@ -116,16 +153,18 @@ impl Store {
 
     /// What of these is not held yet. What is counts as used.
     fn drafts(&self, writer: &Writer, chunks: &[Chunk], now: u64) -> Result<Vec<Draft>, Error> {
+        // For reading: the index is locked once instead of for every statement.
+        let db = writer.db.unchecked_transaction()?;
         let mut seen = HashSet::<Hash>::new();
         let mut drafts = Vec::new();
         for chunk in chunks {
             if !seen.insert(chunk.id) {
                 continue;
             }
-            if rows::holds(&writer.db, &chunk.id)? {
+            if rows::holds(&db, &chunk.id)? {
                 self.touches.note(chunk.id, now);
             } else {
-                let pins = pins::count(&writer.db, &chunk.id)?;
+                let pins = pins::count(&db, &chunk.id)?;
                 drafts.push(Draft { id: chunk.id, bytes: chunk.bytes.clone(), used: now, pins });
             }
         }
@@ -145,17 +184,27 @@ impl Store {
         }
         writer.append(&self.disk, self.options.segment_bytes, drafts, |db, tally, written| {
             self.touches.write(db)?;
+            rows::add(db, tally, &written.entries)?;
             let mut marks = holdings::Marks::default();
-            for entry in &written.entries {
-                rows::add(db, tally, entry)?;
-                marks.note(db, entry, true)?;
-            }
+            written.entries.iter().try_for_each(|entry| marks.note(db, entry, true))?;
             marks.write(db)
         })
     }
 }
 
+/// Tells each call how many of the new chunks it brought; who brought one first counts it.
+fn shared_out(calls: &[Call], mut new: HashSet<Hash>) -> Vec<Outcome> {
+    let count = |call: &Call| {
+        let first = call.chunks.iter().filter(|chunk| new.remove(&chunk.id)).count();
+        Outcome { ticket: call.ticket, result: Ok(first as u64) }
+    };
+    calls.iter().map(count).collect()
+}
+
 fn verify(chunk: &Chunk) -> Result<(), Error> {
+    if chunk.bytes.is_empty() {
+        return Err(Error::Empty);
+    }
     if chunk.bytes.len() > CHUNK_BYTES_MAX {
         let bytes = chunk.bytes.len() as u64;
         return Err(Error::TooLarge { id: chunk.id, bytes, max: CHUNK_BYTES_MAX as u64 });

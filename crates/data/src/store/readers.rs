@@ -19,14 +19,17 @@ impl Readers {
         Self { path, idle: Mutex::default() }
     }
 
-    /// Reads with a connection of one's own.
+    /// Reads with a connection of one's own. All that is read is of one moment, and the index is locked once for it
+    /// instead of for every statement.
     pub(super) fn with<T>(&self, read: impl FnOnce(&Connection) -> Result<T, Error>) -> Result<T, Error> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let db = match idle {
             Some(db) => db,
             None => schema::open_reader(&self.path)?,
         };
-        let result = read(&db);
+        let transaction = db.unchecked_transaction()?;
+        let result = read(&transaction);
+        transaction.finish()?;
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         if idle.len() < IDLE_MAX {
             idle.push(db);

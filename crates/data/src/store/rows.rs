@@ -137,15 +137,21 @@ pub(super) fn chunks(db: &Connection, number: u64, from: u64, count: u64) -> Res
     Ok(statement.query_map(params![number, from, count], entry)?.collect::<Result<_, _>>()?)
 }
 
-/// Adds a row; its segment has one.
-pub(super) fn add(db: &Connection, tally: &mut Tally, entry: &Entry) -> Result<(), Error> {
-    db.prepare_cached("INSERT INTO chunk (id, segment, offset, bytes, used, pins) VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?
-        .execute(params![entry.id.0, entry.segment, entry.offset, entry.bytes, entry.used, entry.pins])?;
-    db.prepare_cached(
-        "UPDATE segment SET chunks = chunks + 1, live = live + ?2, pinned = pinned + ?3 WHERE number = ?1",
-    )?
-    .execute(params![entry.segment, entry.bytes, entry.pinned()])?;
-    tally.add(entry);
+/// Adds rows; their segments have theirs.
+pub(super) fn add(db: &Connection, tally: &mut Tally, entries: &[Entry]) -> Result<(), Error> {
+    let query = "INSERT INTO chunk (id, segment, offset, bytes, used, pins) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    let mut statement = db.prepare_cached(query)?;
+    for entry in entries {
+        let Entry { id, segment, offset, bytes, used, pins } = entry;
+        statement.execute(params![id.0, segment, offset, bytes, used, pins])?;
+        tally.add(entry);
+    }
+    let query = "UPDATE segment SET chunks = chunks + ?2, live = live + ?3, pinned = pinned + ?4 WHERE number = ?1";
+    for run in entries.chunk_by(|one, next| one.segment == next.segment) {
+        let live: u64 = run.iter().map(|entry| entry.bytes).sum();
+        let pinned: u64 = run.iter().map(Entry::pinned).sum();
+        db.prepare_cached(query)?.execute(params![run[0].segment, run.len() as u64, live, pinned])?;
+    }
     Ok(())
 }
 

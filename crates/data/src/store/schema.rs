@@ -10,6 +10,8 @@ const FORMAT: i64 = 1;
 const CHECKPOINT_PAGES: u32 = 4000;
 /// How long to wait for another connection that is in the way.
 const BUSY_MS_MAX: u64 = 10_000;
+/// Kibibytes of index that the writer keeps in memory: names are random, so every put touches pages all over it.
+const WRITER_CACHE_KIB: i64 = 32 * 1024;
 /// Statements that a connection keeps prepared.
 const STATEMENTS_MAX: usize = 64;
 
@@ -50,6 +52,7 @@ pub(super) fn open_writer(path: &Path) -> Result<Connection, Error> {
     db.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
     db.pragma_update(None, "synchronous", "FULL")?;
     db.pragma_update_and_check(None, "wal_autocheckpoint", CHECKPOINT_PAGES, |_| Ok(()))?;
+    db.pragma_update(None, "cache_size", -WRITER_CACHE_KIB)?;
     db.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
     found(&mut db)?;
     Ok(db)

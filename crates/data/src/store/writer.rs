@@ -56,6 +56,8 @@ pub(super) struct Written {
     pub(super) entries: Vec<Entry>,
     /// Each segment with its length before and after.
     stretches: Vec<(u64, u64, u64)>,
+    /// Whether a sync failed.
+    unsynced: bool,
 }
 
 impl Written {
@@ -121,7 +123,7 @@ impl Writer {
         for draft in drafts {
             let bytes = draft.bytes.len() as u64;
             if self.active.as_ref().is_some_and(|active| active.end > 0 && active.end + bytes > full) {
-                self.sync(disk)?;
+                self.sync(disk, written)?;
                 self.active = None;
             }
             let active = match &mut self.active {
@@ -138,24 +140,28 @@ impl Writer {
             active.file.write_all_at(&draft.bytes, offset).map_err(Error::file("write", disk.path(segment)))?;
             active.end += bytes;
         }
-        self.sync(disk)
+        self.sync(disk, written)
     }
 
-    fn sync(&mut self, disk: &Disk) -> Result<(), Error> {
+    fn sync(&self, disk: &Disk, written: &mut Written) -> Result<(), Error> {
         let Some(active) = &self.active else { return Ok(()) };
-        active.file.sync_data().map_err(Error::file("sync", disk.path(active.number)))
+        let synced = active.file.sync_data();
+        written.unsynced |= synced.is_err();
+        synced.map_err(Error::file("sync", disk.path(active.number)))
     }
 
-    /// Cuts off what was written without a commit. The segment is not gone on with: after a failed sync nobody knows
-    /// what of a file is on disk.
+    /// Cuts off what was written without a commit, and goes on with the segment that was growing. Not after a failed
+    /// sync: then nobody knows what of a file is on disk.
     fn retreat(&mut self, disk: &Disk, written: &Written) {
         self.active = None;
+        let growing = written.stretches.first().filter(|(_, from, _)| *from > 0 && !written.unsynced);
         for &(number, from, _) in &written.stretches {
             let undone = if from == 0 { disk.remove(number) } else { disk.truncate(number, from) };
             if let Err(error) = undone {
                 tracing::warn!(%error, number, "bytes without a row stay until the store is opened again");
             }
         }
+        self.active = growing.and_then(|&(number, from, _)| Active::open(disk, number, from).ok());
         // Created, but nothing was written to it.
         let unused =
             self.next.checked_sub(1).filter(|last| written.stretches.iter().all(|(number, ..)| number != last));

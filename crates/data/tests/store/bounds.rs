@@ -41,8 +41,9 @@ fn bytes_that_do_not_match_their_name_or_are_too_many_are_refused_with_all_of_th
     let error = store.put(vec![chunk(3, CHUNK_BYTES_MAX + 1)]).unwrap_err();
     assert!(matches!(error, Error::TooLarge { .. }), "{error}");
     assert_eq!(store.usage().chunks, 0);
-    store.put(vec![chunk(4, CHUNK_BYTES_MAX), chunk(5, 0)]).unwrap();
-    assert!(holds(&store, &chunk(4, CHUNK_BYTES_MAX)) && holds(&store, &chunk(5, 0)));
+    assert!(matches!(store.put(vec![chunk(6, 0)]), Err(Error::Empty)));
+    store.put(vec![chunk(4, CHUNK_BYTES_MAX), chunk(5, 1)]).unwrap();
+    assert!(holds(&store, &chunk(4, CHUNK_BYTES_MAX)) && holds(&store, &chunk(5, 1)));
 }
 
 #[test]

@@ -88,7 +88,7 @@ fn an_error_reaches_only_the_call_that_caused_it() {
 #[test]
 fn figures_are_measured_beside_a_plain_file() {
     let dir = tempfile::tempdir().unwrap();
-    let load = Load { bytes: 256 * MIB, chunk_bytes: 64 * KIB, batch: 256 };
+    let load = Load { bytes: 256 * MIB, chunk_bytes: 64 * KIB, batch: 64, threads: 4 };
     let figures = measure(dir.path(), load).unwrap();
     println!("{figures:.0?}");
     for figure in [figures.file_write, figures.put, figures.file_read, figures.get, figures.get_unverified] {
