@@ -47,6 +47,11 @@ impl Store {
             let moved = self.move_row(segment.number)?;
             let left = if moved { rows::ON_DISK } else { rows::IN_OBJECTS };
             self.backend(left).remove(segment.number)?;
+            // An object has no holes, so the segment may take more there than it did here.
+            let mut writer = self.lock_writer();
+            let bounded = self.make_room(&mut writer, 0);
+            self.publish(&writer);
+            bounded?;
         }
         Ok(())
     }
