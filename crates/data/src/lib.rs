@@ -16,6 +16,7 @@ pub mod manifest;
 pub mod measure;
 pub mod seal;
 pub mod squeeze;
+pub mod tree;
 
 pub use chunk::{ChunkRef, Extent, PLAIN_BYTES_AVERAGE, PLAIN_BYTES_MAX, PLAIN_BYTES_MIN, SEALED_BYTES_MAX};
 pub use port::{PortError, Sink, Source};
