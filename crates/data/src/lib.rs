@@ -14,9 +14,13 @@ pub mod delta;
 pub mod index;
 pub mod manifest;
 pub mod measure;
+pub mod pack;
 pub mod seal;
 pub mod squeeze;
 pub mod tree;
+pub mod unpack;
 
 pub use chunk::{ChunkRef, Extent, PLAIN_BYTES_AVERAGE, PLAIN_BYTES_MAX, PLAIN_BYTES_MIN, SEALED_BYTES_MAX};
+pub use pack::pack;
 pub use port::{PortError, Sink, Source};
+pub use unpack::unpack;

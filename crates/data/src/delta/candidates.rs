@@ -219,7 +219,7 @@ mod tests {
     #[test]
     fn sums_that_do_not_fit_their_chunk_are_not_used() {
         let (summer, chunk) = (summer(), noise(1, 10_000));
-        let mut lying = olds(&summer, &[chunk.clone()]);
+        let mut lying = olds(&summer, std::slice::from_ref(&chunk));
         lying[0].bytes = 9_000;
         let mut pieces = Vec::new();
         Candidates::new(&summer, lying).cover(&chunk, 0, &mut pieces);

@@ -12,6 +12,7 @@ use rusqlite::{Connection, OptionalExtension};
 
 pub use chunks::Found;
 pub use files::{Dataset, Known, Stamp};
+pub(crate) use span::Reel;
 pub use span::{Number, SPANS_PER_PART, Span};
 
 use crate::seal::Keys;

@@ -56,6 +56,33 @@ impl Span {
     }
 }
 
+/// Spans in a row, taken off from the front in any lengths.
+#[derive(Debug)]
+pub(crate) struct Reel {
+    spans: std::vec::IntoIter<Span>,
+    rest: Option<Span>,
+}
+
+impl Reel {
+    pub(crate) fn new(spans: Vec<Span>) -> Self {
+        Self { spans: spans.into_iter(), rest: None }
+    }
+
+    /// Moves the next `bytes` to the end of a list.
+    pub(crate) fn take(&mut self, mut bytes: u64, to: &mut Vec<Span>) {
+        while bytes > 0 {
+            let mut span = self.rest.take().or_else(|| self.spans.next()).expect("there is as much as is taken");
+            if span.bytes > bytes {
+                let skipped = u32::try_from(if span.chunk.is_some() { bytes } else { 0 }).expect("chunks are small");
+                self.rest = Some(Span { offset: span.offset + skipped, bytes: span.bytes - bytes, ..span });
+                span.bytes = bytes;
+            }
+            bytes -= span.bytes;
+            span.push_to(to);
+        }
+    }
+}
+
 fn put(to: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         to.push((number & 0x7f) as u8 | 0x80);
@@ -93,6 +120,20 @@ mod tests {
         let parts = [span(1, 0, 10), span(1, 10, 5), span(2, 15, 5), span(0, 0, 7), span(0, 0, 8), span(2, 0, 1)];
         parts.into_iter().for_each(|part| part.push_to(&mut spans));
         assert_eq!(spans, [span(1, 0, 15), span(2, 15, 5), span(0, 0, 15), span(2, 0, 1)]);
+    }
+
+    #[test]
+    fn a_reel_is_cut_anywhere() {
+        let mut reel = Reel::new(vec![span(1, 0, 10), span(0, 0, 5), span(2, 7, 10)]);
+        let mut taken = |bytes| {
+            let mut spans = Vec::new();
+            reel.take(bytes, &mut spans);
+            spans
+        };
+        assert_eq!(taken(4), [span(1, 0, 4)]);
+        assert_eq!(taken(8), [span(1, 4, 6), span(0, 0, 2)]);
+        assert_eq!(taken(0), []);
+        assert_eq!(taken(13), [span(0, 0, 3), span(2, 7, 10)]);
     }
 
     #[test]

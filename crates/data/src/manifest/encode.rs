@@ -95,6 +95,11 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
+    /// Where it is written to.
+    pub fn inner(&mut self) -> &mut W {
+        &mut self.to
+    }
+
     fn end_file(&mut self) -> Result<(), Error> {
         let last = self.pending.take();
         self.put(last)?;

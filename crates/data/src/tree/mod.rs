@@ -10,6 +10,7 @@ mod walk;
 use std::path::PathBuf;
 
 pub use place::{Case, Part, Target};
+pub(crate) use place::{enter, is_there, link, set_mode, shown};
 pub use read::{Content, DataRange, data_ranges, open, read_small, stamp, status};
 pub use walk::{Found, Notice, Walk, What};
 

@@ -103,7 +103,7 @@ impl Walk {
     }
 
     /// The next thing in the folder.
-    pub fn next(&mut self) -> Result<Option<Found>, Error> {
+    pub fn found(&mut self) -> Result<Option<Found>, Error> {
         loop {
             let depth = self.folders.len();
             let Some((_, names)) = self.folders.last_mut() else { return Ok(None) };
@@ -197,7 +197,7 @@ mod tests {
     fn walk(path: &Path) -> Result<Vec<(String, What)>, Error> {
         let mut walk = Walk::new(path)?;
         let mut found = Vec::new();
-        while let Some(next) = walk.next()? {
+        while let Some(next) = walk.found()? {
             assert_eq!(next.depth, next.path.split(|byte| *byte == 0).count());
             found.push((next.path.escape_ascii().to_string().replace("\\x00", "/"), next.what));
         }
@@ -238,7 +238,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let _socket = std::os::unix::net::UnixListener::bind(folder.path().join("socket")).expect("bound");
         let mut walk = Walk::new(folder.path()).expect("begun");
-        assert_eq!(walk.next().expect("walked"), None);
+        assert_eq!(walk.found().expect("walked"), None);
         assert_eq!(walk.notices[0].path, folder.path().join("socket"));
     }
 }
