@@ -42,11 +42,14 @@ pub fn pipeline(bytes: &[u8], level: Option<Level>) -> Result<Speeds, Error> {
     let chunks = split(bytes, &lengths);
     let (hash, tags) = timed(|| chunks.iter().map(|chunk| keys.tag(chunk)).collect::<Vec<_>>());
     let (sums, _) = timed(|| chunks.iter().map(|chunk| summer.sums(chunk).len()).sum::<usize>());
-    let (squeeze, texts) = timed(|| chunks.iter().map(|chunk| squeezer.squeeze(chunk)).collect::<Vec<_>>());
-    let (seal, sealed) = timed(|| {
-        let sealed = tags.iter().zip(texts).map(|(tag, text)| keys.seal(tag, text).bytes.len());
-        sealed.sum::<usize>()
-    });
+    let (mut squeeze, mut seal, mut sealed) = (0.0, 0.0, 0);
+    for (chunk, tag) in chunks.iter().zip(&tags) {
+        let (seconds, text) = timed(|| squeezer.squeeze(chunk));
+        squeeze += seconds;
+        let (seconds, whole) = timed(|| keys.seal(tag, text));
+        seal += seconds;
+        sealed += whole.bytes.len();
+    }
     let (together, _) = timed(|| all(bytes, &keys, &cutter, &summer, &mut squeezer));
     Ok(Speeds {
         blake3: speed(blake3),

@@ -10,6 +10,12 @@ use super::{Error, Index, Span};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dataset(i64);
 
+impl Dataset {
+    pub(super) fn number(self) -> i64 {
+        self.0
+    }
+}
+
 /// By what an unchanged file is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stamp {

@@ -5,6 +5,7 @@
 mod chunks;
 mod files;
 mod span;
+mod tidy;
 
 use std::path::{Path, PathBuf};
 

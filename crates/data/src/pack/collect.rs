@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender};
 
 use super::job::{Done, Numbered, SmallDone, shown};
-use super::reader::{At, Planned, Window};
+use super::reader::{At, Planned, SMALL_BYTES_MAX, Window};
 use super::shop::Shop;
 use super::stream::Stream;
 use super::{Error, Packed};
@@ -268,13 +268,16 @@ impl<'a, 'b> Collector<'a, 'b> {
     /// Ends the manifest and seals the root.
     pub(super) fn finish(mut self, notices: Vec<Notice>) -> Result<Packed, Error> {
         let shop = self.shop;
-        self.committed_bytes = 0;
         notices.into_iter().for_each(|notice| Notice::add(&mut self.notices, notice.path, notice.text));
         let notices = std::mem::take(&mut self.notices);
         let (mut stream, totals) = self.writer.finish()?;
         stream.finish()?;
         let root = Root { totals, manifest_bytes: stream.bytes, chunks: stream.chunks };
         let sealed = root.seal(shop.keys)?;
+        let counts = shop.progress.counts();
+        if counts.unchanged < counts.files {
+            shop.index().tidy(self.dataset, SMALL_BYTES_MAX)?;
+        }
         shop.sink.flush().map_err(Error::Sink)?;
         shop.index().commit()?;
         Ok(Packed { root, sealed, notices })

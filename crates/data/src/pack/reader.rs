@@ -17,7 +17,7 @@ use crate::manifest::{Entry, Kind, Name, Time};
 use crate::tree::{Content, Found, Notice, Walk, What, data_ranges, open, stamp};
 
 /// Smaller files share chunks.
-const SMALL_BYTES_MAX: u64 = 32 * 1024;
+pub(super) const SMALL_BYTES_MAX: u64 = 32 * 1024;
 /// How many entries are planned at a time: their small files come before their large ones.
 const WINDOW_ENTRIES: usize = 2048;
 /// A bundle ends when it is this large, or after one file in so many, chosen by its path: so the same files mostly

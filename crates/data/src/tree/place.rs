@@ -180,8 +180,8 @@ pub struct Part {
 }
 
 impl Part {
-    /// Begins a file of this size; what is not written of it stays a hole.
-    pub fn begin(parent: Arc<OwnedFd>, name: Name, bytes: u64, shown: PathBuf) -> Result<Self, Error> {
+    /// Begins a file of this size. Where nothing is written of it stays a hole, if it says that it has any.
+    pub fn begin(parent: Arc<OwnedFd>, name: Name, bytes: u64, has_holes: bool, shown: PathBuf) -> Result<Self, Error> {
         let part = part_name(&name);
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let open = || openat(&parent, &part[..], flags, Mode::RUSR | Mode::WUSR);
@@ -191,7 +191,9 @@ impl Part {
         };
         let at = |error| Error::at("write", &shown, bytes, error);
         let file = opened.map_err(at)?;
-        ftruncate(&file, bytes).map_err(at)?;
+        if has_holes {
+            ftruncate(&file, bytes).map_err(at)?;
+        }
         Ok(Self { parent, name, file: file.into(), shown, bytes })
     }
 
@@ -241,7 +243,7 @@ mod tests {
         let path = target.top().join("a");
         let changed = Time { seconds: 1_000_000_000, nanoseconds: 5 };
         std::fs::write(target.top().join(OsStr::from_bytes(&part_name(&name("a")))), "left behind").expect("written");
-        let part = Part::begin(target.folder(), name("a"), 10, path.clone()).expect("begun");
+        let part = Part::begin(target.folder(), name("a"), 10, true, path.clone()).expect("begun");
         part.write(b"tail", 6).expect("written");
         assert!(!path.exists());
         assert!(!is_there(target.folder(), &name("a"), 0o640, changed, 10));
@@ -264,7 +266,7 @@ mod tests {
         let part = OsStr::from_bytes(&part_name(&name("file"))).to_owned();
         std::os::unix::fs::symlink(outside.join("victim"), target.top().join(part)).expect("linked");
         std::os::unix::fs::symlink(outside.join("victim"), target.top().join("file")).expect("linked");
-        let part = Part::begin(target.folder(), name("file"), 3, target.top().join("file")).expect("begun");
+        let part = Part::begin(target.folder(), name("file"), 3, true, target.top().join("file")).expect("begun");
         part.write(b"new", 0).expect("written");
         part.finish(0o644, Time::default()).expect("finished");
         assert_eq!(std::fs::read(outside.join("victim")).expect("read"), b"whole");
@@ -280,7 +282,7 @@ mod tests {
         let sub = enter(&target.folder(), &name("sub"), 0o755, &target.top().join("sub")).expect("made");
         std::fs::rename(target.top().join("sub"), target.top().join("moved")).expect("moved");
         std::os::unix::fs::symlink(&outside, target.top().join("sub")).expect("linked");
-        let part = Part::begin(Arc::new(sub), name("file"), 1, PathBuf::from("file")).expect("begun");
+        let part = Part::begin(Arc::new(sub), name("file"), 1, true, PathBuf::from("file")).expect("begun");
         part.finish(0o644, Time::default()).expect("finished");
         assert!(!outside.join("file").exists());
         assert!(target.top().join("moved/file").exists());
@@ -290,7 +292,7 @@ mod tests {
     fn what_is_in_the_way_is_named() {
         let (_folder, target) = target();
         std::fs::create_dir_all(target.top().join("a/b")).expect("made");
-        let part = Part::begin(target.folder(), name("a"), 1, PathBuf::from("a")).expect("begun");
+        let part = Part::begin(target.folder(), name("a"), 1, true, PathBuf::from("a")).expect("begun");
         let error = part.finish(0o644, Time::default()).expect_err("refused");
         assert!(matches!(error, Error::InTheWay { is: "a folder", should: "a file", .. }), "{error}");
         let error = link(&target.folder(), &name("a"), b"x", Path::new("a")).expect_err("refused");

@@ -1,8 +1,7 @@
 //! Reading files that somebody may be writing.
-use std::fs::File;
-use std::io::Read;
 use std::os::fd::{AsFd, OwnedFd};
 
+use rustix::buffer::spare_capacity;
 use rustix::fs::{Mode, OFlags, SeekFrom, Stat, fstat, seek};
 use rustix::io::Errno;
 
@@ -75,11 +74,16 @@ pub fn read_small(
 ) -> std::io::Result<Content> {
     let (start, mut before, mut tries) = (to.len(), before, 0);
     loop {
-        let mut file = File::from(open(&top, path)?);
-        to.reserve(usize::try_from(before.bytes).unwrap_or(max).min(max) + 1);
-        file.by_ref().take(max as u64 + 1).read_to_end(to)?;
+        let file = open(&top, path)?;
+        let room = usize::try_from(before.bytes).unwrap_or(max).min(max) + 1;
+        to.reserve(room);
+        // A file as long as it was is read by one call: there is room for one byte more, and none comes.
+        while to.len() - start <= max && rustix::io::read(&file, spare_capacity(to))? > 0 && to.len() - start >= room {
+            to.reserve(max);
+        }
         let (stamp, changed) = stamp(&file)?;
-        let is_steady = stamp == before && to.len() - start == usize::try_from(stamp.bytes).unwrap_or(usize::MAX);
+        let read = to.len() - start;
+        let is_steady = stamp == before && read as u64 == stamp.bytes && read <= max;
         tries += 1;
         if is_steady || tries == TRIES_MAX {
             to.truncate(start + max);
@@ -130,6 +134,7 @@ pub fn data_ranges(file: impl AsFd, at: u64, bytes: u64) -> rustix::io::Result<O
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
     use std::os::unix::fs::FileExt;
 
     use super::*;

@@ -95,7 +95,8 @@ impl Hand<'_> {
     }
 
     fn small(&mut self, file: SmallFile) -> Result<(), Error> {
-        let part = Part::begin(file.parent, file.name, file.bytes, file.shown)?;
+        let has_holes = file.extents.iter().any(|extent| matches!(extent, Extent::Hole { .. }));
+        let part = Part::begin(file.parent, file.name, file.bytes, has_holes, file.shown)?;
         self.write(&part, 0, &file.extents)?;
         part.finish(file.mode, file.changed)?;
         self.progress.files.fetch_add(1, Ordering::Relaxed);

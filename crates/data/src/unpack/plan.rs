@@ -160,7 +160,7 @@ impl Plan<'_> {
         changed: Time,
         bytes: u64,
     ) -> Result<(), Error> {
-        let part = Part::begin(Arc::clone(self.parent()), name, bytes, self.shown())?;
+        let part = Part::begin(Arc::clone(self.parent()), name, bytes, true, self.shown())?;
         let file = Arc::new(LargeFile { part, mode, changed, open: AtomicUsize::new(1) });
         let (mut extents, mut offset, mut length) = (Vec::new(), 0, 0);
         loop {

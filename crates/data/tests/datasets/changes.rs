@@ -227,3 +227,25 @@ fn what_the_other_side_lost_is_sent_again() {
     assert_eq!(first.sealed, second.sealed);
     world.check(&second);
 }
+
+#[test]
+fn small_files_left_behind_in_old_chunks_are_brought_together_again() {
+    let world = World::new();
+    for number in 0..600 {
+        world.write(format!("{number:03}"), noise(number, 4000));
+    }
+    world.try_pack(&world.data(), OPTIONS).expect("packed");
+    for number in (0..600).filter(|number| number % 8 != 0) {
+        world.write(format!("{number:03}"), noise(number + 1000, 4000));
+    }
+    let (_, counts) = world.try_pack(&world.data(), OPTIONS).expect("packed");
+    assert_eq!(counts.unchanged, 75);
+    let (packed, counts) = world.try_pack(&world.data(), OPTIONS).expect("packed");
+    assert!(counts.read_bytes >= 70 * 4000 && counts.read_bytes <= 100 * 4000, "{counts:?}");
+    world.check(&packed);
+    let out = world.home.path().join("fresh");
+    let fetched = world.try_unpack(&packed, &out, Case::Unknown).expect("unpacked").fetched_bytes;
+    assert!(fetched < 600 * 4000 * 5 / 4, "{fetched} bytes are fetched for 2.4 MB");
+    let (_, counts) = world.try_pack(&world.data(), OPTIONS).expect("packed");
+    assert_eq!((counts.unchanged, counts.chunks), (600, 0));
+}

@@ -15,15 +15,15 @@ fn mixed() -> World {
     for number in 0..300 {
         world.write(format!("small/{}/{number}", number % 7), words(number, (number * 97) as usize % 40_000));
     }
-    world.write("large/noise", noise(1, 9_000_000));
-    world.write("large/words", words(2, 3_000_000));
-    world.write("large/again", noise(1, 9_000_000));
+    world.write("zz/noise", noise(1, 9_000_000));
+    world.write("zz/words", words(2, 3_000_000));
+    world.write("zz/again", noise(1, 9_000_000));
     world.write("small.txt", "sorts between small and small/");
     world.write("empty file", "");
     world.write(OsStr::from_bytes(b"\xff\xfe not utf-8"), "name");
     world.write("new\nline", "name");
     std::fs::create_dir_all(world.data().join("nothing/in/here")).expect("made");
-    symlink("../large/noise", world.data().join("small/link")).expect("linked");
+    symlink("../zz/noise", world.data().join("small/link")).expect("linked");
     symlink("nowhere", world.data().join("dangling")).expect("linked");
     world
 }
@@ -152,7 +152,7 @@ fn changed_files_in_the_target_are_put_right() {
     let world = mixed();
     let (packed, _) = world.pack();
     let out = world.check(&packed);
-    std::fs::write(out.join("large/words"), "changed").expect("written");
+    std::fs::write(out.join("zz/words"), "changed").expect("written");
     std::fs::set_permissions(out.join("small/3/3"), PermissionsExt::from_mode(0o600)).expect("set");
     std::fs::remove_file(out.join("dangling")).expect("removed");
     let counts = world.try_unpack(&packed, &out, Case::Unknown).expect("unpacked");
