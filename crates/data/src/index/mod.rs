@@ -34,6 +34,9 @@ CREATE TABLE IF NOT EXISTS part (
     dataset INTEGER NOT NULL, path BLOB NOT NULL, part INTEGER NOT NULL, spans BLOB NOT NULL,
     PRIMARY KEY (dataset, path, part)) STRICT, WITHOUT ROWID;";
 
+/// How long another process is waited for.
+const BUSY_WAIT: std::time::Duration = std::time::Duration::from_millis(500);
+
 /// Why the index cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -51,6 +54,12 @@ pub enum Error {
     /// It is of another account.
     #[error("the index {path} belongs to another account: choose another folder with --dir")]
     Foreign {
+        /// Which file.
+        path: PathBuf,
+    },
+    /// Another process has it.
+    #[error("the index {path} is in use: another push is running. Wait for it, or stop it first")]
+    Busy {
         /// Which file.
         path: PathBuf,
     },
@@ -78,7 +87,13 @@ impl Index {
             Some(found) if found != proof.0 => return Err(Error::Foreign { path: path.to_owned() }),
             Some(_) => {}
         }
-        db.execute_batch("BEGIN IMMEDIATE")?;
+        // One push at a time: two would count on chunks that only the other one has stored.
+        match db.execute_batch("BEGIN IMMEDIATE") {
+            Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy) => {
+                return Err(Error::Busy { path: path.to_owned() });
+            }
+            begun => begun?,
+        }
         Ok(Self { db })
     }
 
@@ -90,7 +105,7 @@ impl Index {
 
 fn connect(path: &Path) -> Result<Connection, rusqlite::Error> {
     let db = Connection::open(path)?;
-    db.busy_timeout(std::time::Duration::from_secs(5))?;
+    db.busy_timeout(BUSY_WAIT)?;
     db.pragma_update(None, "journal_mode", "wal")?;
     // What a crash of the machine takes back is only forgotten, and read once more.
     db.pragma_update(None, "synchronous", "normal")?;
@@ -117,6 +132,17 @@ pub(crate) mod tests {
         drop(Index::open(&path, &keys()).expect("opened"));
         let other = AccountSecret::from_bytes([2; 32]).keys();
         assert!(matches!(Index::open(&path, &other), Err(Error::Foreign { .. })));
+    }
+
+    #[test]
+    fn a_second_push_at_the_same_time_is_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("index");
+        let first = Index::open(&path, &keys()).expect("made");
+        let error = Index::open(&path, &keys()).expect_err("refused");
+        assert!(matches!(error, Error::Busy { .. }), "{error}");
+        drop(first);
+        Index::open(&path, &keys()).expect("free again");
     }
 
     #[test]

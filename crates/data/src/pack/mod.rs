@@ -1,9 +1,11 @@
 //! From a folder to sealed chunks and a root.
 //!
-//!     reader ── jobs ──▶ hands ── done, in any order ──▶ collector ──▶ manifest, index
-//!       │  walks, reads        │ tag, match, squeeze,        puts them in order
-//!       │  large files, cuts   │ seal, put into the sink          │
-//!       ▲──────────────────────┴──── buffers, used again ─────────┘
+//! ```text
+//! reader ── jobs ──▶ hands ── done, in any order ──▶ collector ──▶ manifest, index
+//!   │  walks, reads        │ tag, match, squeeze,        puts them in order
+//!   │  large files, cuts   │ seal, put into the sink          │
+//!   ▲──────────────────────┴──── buffers, used again ─────────┘
+//! ```
 //!
 //! There are a few buffers, and nothing moves without one: so memory stays the same however large the folder and
 //! however slow the sink. Files that did not change are not read. The order of entries is that of the walk.
@@ -89,7 +91,10 @@ pub fn pack(
     progress: &Progress,
 ) -> Result<Packed, Error> {
     let walk = Walk::new(folder)?;
-    let dataset = index.dataset(std::os::unix::ffi::OsStrExt::as_bytes(folder.as_os_str()))?;
+    // However the folder is called this time, it is the same one.
+    let whole = std::fs::canonicalize(folder);
+    let whole = whole.map_err(|source| tree::Error::File { doing: "find", path: folder.to_owned(), source })?;
+    let dataset = index.dataset(std::os::unix::ffi::OsStrExt::as_bytes(whole.as_os_str()))?;
     let shop = shop::Shop::new(keys, index, sink, options.level, progress);
     let threads = options.threads.clamp(1, THREADS_MAX);
     let buffers = 2 * threads + 2;

@@ -87,3 +87,18 @@ impl Error {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_says_what_to_do() {
+        for error in [rustix::io::Errno::NOSPC, rustix::io::Errno::DQUOT] {
+            let text = Error::at("write", "/out/a", 4096, error).to_string();
+            assert!(text.contains("free 4096 bytes") && text.contains("run the same again"), "{text}");
+        }
+        let other = Error::at("write", "/out/a", 4096, rustix::io::Errno::ACCESS);
+        assert!(matches!(other, Error::File { doing: "write", .. }), "{other}");
+    }
+}
