@@ -14,6 +14,7 @@ pub mod delta;
 pub mod index;
 pub mod manifest;
 pub mod measure;
+pub mod net;
 pub mod pack;
 pub mod seal;
 pub mod squeeze;
