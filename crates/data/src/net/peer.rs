@@ -64,7 +64,9 @@ impl Peer {
             let ask = Ask::Having { grant: self.grant, ids: some.to_vec() };
             let bits = self.bitmap(ask).await?.filter(|bits| bits.len() == some.len());
             let bits = bits.ok_or(Error::Malformed("a list of chunks"))?;
-            bits.positions(true).for_each(|position| drop(all.set(number * IDS_MAX + position, true)));
+            for position in bits.positions(true) {
+                all.set(number * IDS_MAX + position, true);
+            }
         }
         Ok(all)
     }

@@ -135,7 +135,9 @@ async fn a_push_that_is_killed_again_and_again_goes_on() {
     let (chunks, kills) = (all(), 8);
     {
         let store = Store::open(dir.path(), LIMIT).unwrap();
-        chunks.chunks(64).for_each(|batch| drop(store.put(batch.to_vec()).unwrap()));
+        for batch in chunks.chunks(64) {
+            store.put(batch.to_vec()).unwrap();
+        }
     }
     let hub = Machine::new(STAYS).await;
     let server = hub.serve();
@@ -152,7 +154,9 @@ async fn a_source_that_is_killed_again_and_again_costs_less_than_two_percent() {
     let (chunks, kills) = (all(), 8);
     {
         let store = Store::open(dir.path(), LIMIT).unwrap();
-        chunks.chunks(64).for_each(|batch| drop(store.put(batch.to_vec()).unwrap()));
+        for batch in chunks.chunks(64) {
+            store.put(batch.to_vec()).unwrap();
+        }
     }
     let two = Machine::new(STAYS).await;
     let (fetch, control) = two.fetch(&chunks);

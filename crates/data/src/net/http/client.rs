@@ -72,7 +72,9 @@ impl Cache {
                 }
             }
             let bits = Bitmap::from_bytes(&bytes, some.len()).ok_or(Error::Malformed("a list of chunks"))?;
-            bits.positions(true).for_each(|position| drop(all.set(number * IDS_MAX + position, true)));
+            for position in bits.positions(true) {
+                all.set(number * IDS_MAX + position, true);
+            }
         }
         Ok(all)
     }

@@ -8,6 +8,8 @@
 mod plan;
 mod source;
 #[cfg(test)]
+mod tests;
+#[cfg(test)]
 pub(in crate::net) mod world;
 
 pub use source::{Figures, Holds, REQUEST_BYTES_MAX, REQUEST_BYTES_MIN, Role, Route};

@@ -14,6 +14,8 @@ const LOOK_MAX: usize = 65_536;
 /// A piece is asked of a second source only if that one should be faster by this factor and this time.
 const FASTER: u32 = 2;
 const FASTER_BY: Duration = Duration::from_millis(100);
+/// How often it is looked whether a source could overtake another.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
 /// After this time without anything useful a fetch asks the origin, whoever's turn it is.
 const STARVED: Duration = Duration::from_secs(10);
 
@@ -187,10 +189,14 @@ impl Scheduler {
 
     /// Asks idle sources also for what slower ones have outstanding, the latest first.
     fn ask_twice(&mut self, now: Duration, effects: &mut Vec<Effect>) {
-        let idle = |source: &Source| source.has_room(now) && source.speed().is_some() && source.outstanding.len() < 2;
+        let idle = |source: &Source| {
+            let room = source.has_room(now) && source.outstanding.len() < 2;
+            room && source.barren.is_some() && source.speed().is_some() && now >= source.looked + LOOK_AGAIN
+        };
         let numbers: Vec<u32> =
             self.sources.iter().filter(|(_, source)| idle(source)).map(|(number, _)| *number).collect();
         for number in numbers {
+            self.sources.get_mut(&number).expect("just listed").looked = now;
             let positions = self.overtaken(now, number);
             if !positions.is_empty() {
                 self.ask(now, number, positions, effects);

@@ -103,6 +103,8 @@ pub(super) struct Source {
     pub wasted: u64,
     /// Found nothing to ask at this count of changes; not to be looked at before this moment.
     pub barren: Option<(u64, Duration)>,
+    /// When it was looked last whether it could overtake others.
+    pub looked: Duration,
 }
 
 impl Source {
@@ -127,6 +129,7 @@ impl Source {
             useful: 0,
             wasted: 0,
             barren: None,
+            looked: Duration::ZERO,
         }
     }
 
@@ -235,7 +238,8 @@ impl Source {
 
     /// Judges its silence; a pause lengthens with every one in a row, and it is probed anew afterwards.
     pub fn judge(&mut self, now: Duration) -> Silence {
-        let expected = self.round_trip() + self.time_for(SIGN_OF_LIFE_BYTES.max(REQUEST_BYTES_MIN / 4));
+        // Of one that has never answered nothing can be expected, so it gets the shortest time.
+        let expected = self.speed.map_or(Duration::ZERO, |_| self.round_trip() + self.time_for(REQUEST_BYTES_MIN / 4));
         if self.silent_for(now) < (expected * 4).clamp(SILENCE_MIN, SILENCE_MAX) {
             return Silence::No;
         }

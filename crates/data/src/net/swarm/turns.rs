@@ -128,7 +128,7 @@ impl View {
         let (owner, second) = self.ranked(position);
         let Candidate { owned, pace, .. } = self.candidates[owner];
         #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-        let slow = owned as f64 > pace * SLOW.as_secs_f64();
+        let slow = pace > 0.0 && owned as f64 > pace * SLOW.as_secs_f64();
         owner != 0 && second == Some(0) && slow
     }
 

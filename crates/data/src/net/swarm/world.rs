@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use std::time::Duration;
 
 const LINE: f64 = 12.5e6;
-const CHUNKS: usize = 2048;
+const CHUNKS: usize = 1024;
 
 fn swarm(peers: &[Uplink]) -> (f64, f64) {
     let mut world = World::new(vec![64 * 1024; CHUNKS]);
@@ -41,7 +41,7 @@ fn one_peer_alone_is_held_up_by_no_rule() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(12))]
 
     #[test]
     fn peers_that_come_and_go_cost_the_origin_little_more_than_one_copy(
