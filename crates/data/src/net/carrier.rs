@@ -8,9 +8,12 @@ use futures_util::future::BoxFuture;
 use gleaner_wire::BlobRef;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
+/// Bytes are told of in steps of this many, or of this time: a fetch on a fast line need not hear of every packet.
+const TOLD_BYTES: u64 = 64 * 1024;
+const TOLD_TIME: Duration = Duration::from_millis(200);
 /// While a fetch itself is the reason for waiting, it is told so this often.
 const WAIT_TOLD: Duration = Duration::from_millis(500);
 
@@ -24,6 +27,9 @@ pub trait Carrier: Send + Sync + 'static {
 
     /// Asks for chunks and delivers what is answered. Dropping the future stops the request.
     fn want(self: Arc<Self>, delivery: Delivery) -> BoxFuture<'static, Result<(), Error>>;
+
+    /// Gives up the connection, because nothing comes over it any more; the next request makes a new one.
+    fn reset(&self) {}
 }
 
 /// What happens on the way of a request.
@@ -52,6 +58,8 @@ pub struct Delivery {
     pub(super) answer: Answer,
     /// Bytes of a chunk that is not whole, kept where they are seen even if the request is broken off.
     pub(super) unfinished: Arc<AtomicU64>,
+    /// Bytes that the fetch has not been told of yet, and when it was told last.
+    pub(super) untold: (u64, Instant),
 }
 
 impl Delivery {
@@ -71,7 +79,11 @@ impl Delivery {
         let mut frames = Vec::new();
         let outcome = self.answer.push(piece, &mut frames);
         self.unfinished.store(self.answer.unfinished(), Ordering::Relaxed);
-        self.tell(Arrival::Bytes(piece.len() as u64)).await?;
+        self.untold.0 += piece.len() as u64;
+        if self.untold.0 >= TOLD_BYTES || self.untold.1.elapsed() >= TOLD_TIME || !frames.is_empty() {
+            let (bytes, _) = std::mem::replace(&mut self.untold, (0, Instant::now()));
+            self.tell(Arrival::Bytes(bytes)).await?;
+        }
         let mut whole = 0;
         for frame in frames {
             match frame {

@@ -116,8 +116,10 @@ impl Peer {
         let ids = delivery.blobs().iter().map(|blob| blob.id).collect();
         let (link, mut send, mut receive) = self.ask(&Ask::Want { grant: self.grant, ids }).await?;
         let _ = send.finish();
-        while let Some(piece) = receive.read_chunk(READ_BYTES_MAX).await.map_err(Error::read)? {
-            let whole = match delivery.take(&piece).await {
+        // One read takes all packets that are there; a chunk of the stream would be one packet.
+        let mut buffer = vec![0; READ_BYTES_MAX];
+        while let Some(length) = receive.read(&mut buffer).await.map_err(Error::read)? {
+            let whole = match delivery.take(&buffer[..length]).await {
                 Ok(whole) => whole,
                 Err(error) => {
                     let _ = receive.stop(Code::Done.number());
@@ -171,6 +173,22 @@ impl Carrier for Peer {
 
     fn want(self: Arc<Self>, delivery: Delivery) -> BoxFuture<'static, Result<(), Error>> {
         Box::pin(async move { self.fetch(delivery).await })
+    }
+
+    fn reset(&self) {
+        // Whoever has it locked is making a new connection already.
+        if let Ok(mut known) = self.link.try_lock()
+            && let Some(link) = known.take()
+        {
+            link.connection.close(Code::Done.number(), b"");
+        }
+    }
+}
+
+impl Drop for Peer {
+    /// While a connection is open, iroh keeps to its path: a machine that has come back elsewhere would not be found.
+    fn drop(&mut self) {
+        self.reset();
     }
 }
 

@@ -185,7 +185,10 @@ impl<W: Iterator<Item = Wish> + Send + 'static> Running<W> {
             }
             Arrival::Chunk(blob, bytes, room) => {
                 let position = self.positions.get(&blob.id).copied();
-                if position.is_some_and(|position| self.scheduler.arrived(now, source, position, effects)) {
+                if let Some(position) = position
+                    && self.scheduler.arrived(now, source, position, effects)
+                {
+                    self.blobs.remove(&position);
                     self.storing.add(Chunk { id: blob.id, bytes }, room);
                 } else {
                     self.scheduler.wasted(source, blob.bytes);
@@ -214,7 +217,7 @@ impl<W: Iterator<Item = Wish> + Send + 'static> Running<W> {
     }
 
     fn drop_source(&mut self, source: SourceId, why: &Error) {
-        if let Some(carrier) = self.carriers.remove(&source) {
+        if let Some(carrier) = self.let_go(source) {
             tracing::warn!(error = %why, source = carrier.name(), "a source is not used any more");
             let now = self.now();
             self.scheduler.remove_source(now, source);
@@ -240,6 +243,19 @@ impl<W: Iterator<Item = Wish> + Send + 'static> Running<W> {
         }
     }
 
+    /// Breaks off what a source is asked for, and its connection with it.
+    fn let_go(&mut self, source: SourceId) -> Option<Arc<dyn Carrier>> {
+        self.requests.retain(|_, asked| {
+            if asked.source == source {
+                asked.task.abort();
+            }
+            asked.source != source
+        });
+        let carrier = self.carriers.remove(&source);
+        carrier.iter().for_each(|carrier| carrier.reset());
+        carrier
+    }
+
     fn find(&self, name: &str) -> Option<SourceId> {
         self.carriers.iter().find(|(_, carrier)| carrier.name() == name).map(|(source, _)| *source)
     }
@@ -247,7 +263,7 @@ impl<W: Iterator<Item = Wish> + Send + 'static> Running<W> {
     fn left(&mut self, name: &str) {
         if let Some(source) = self.find(name) {
             let now = self.now();
-            self.carriers.remove(&source);
+            self.let_go(source);
             self.scheduler.remove_source(now, source);
         }
     }
@@ -270,8 +286,13 @@ impl<W: Iterator<Item = Wish> + Send + 'static> Running<W> {
                         self.scheduler.wasted(asked.source, asked.unfinished.load(Ordering::Relaxed));
                     }
                 }
+                Effect::Reset { source } => {
+                    if let Some(carrier) = self.carriers.get(&source) {
+                        carrier.reset();
+                    }
+                }
                 Effect::Drop { source } => {
-                    if let Some(carrier) = self.carriers.remove(&source) {
+                    if let Some(carrier) = self.let_go(source) {
                         tracing::info!(source = carrier.name(), "a source that stays silent is dropped");
                     }
                 }
@@ -293,6 +314,7 @@ impl<W: Iterator<Item = Wish> + Send + 'static> Running<W> {
             room: Arc::clone(&self.room),
             pace: Arc::clone(&self.pace),
             unfinished: Arc::clone(&unfinished),
+            untold: (0, Instant::now()),
         };
         let (to, seen) = (self.arrivals.clone(), Arc::clone(&unfinished));
         let task = self.tasks.spawn(async move {

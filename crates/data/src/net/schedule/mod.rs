@@ -61,6 +61,11 @@ pub enum Effect {
         /// Which.
         request: RequestId,
     },
+    /// Lose the connection to a source that failed or fell silent; it is tried again on a new one.
+    Reset {
+        /// Whom.
+        source: SourceId,
+    },
     /// Have nothing more to do with a source that is silent again and again.
     Drop {
         /// Whom.

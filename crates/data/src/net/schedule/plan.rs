@@ -59,6 +59,7 @@ impl Scheduler {
                     self.take_back(now, request);
                     effects.push(Effect::Cancel { request: RequestId(request) });
                 }
+                effects.push(Effect::Reset { source });
             }
             Silence::Drop => {
                 self.remove_source(now, source);
@@ -195,8 +196,14 @@ impl Scheduler {
         };
         let numbers: Vec<u32> =
             self.sources.iter().filter(|(_, source)| idle(source)).map(|(number, _)| *number).collect();
+        // Of an origin nothing is asked twice as long as others fetch the same: all of them would.
+        let spared = !self.turns.view(now).is_alone() && !self.is_starved(now);
         for number in numbers {
-            self.sources.get_mut(&number).expect("just listed").looked = now;
+            let source = self.sources.get_mut(&number).expect("just listed");
+            source.looked = now;
+            if spared && source.role == Role::Origin {
+                continue;
+            }
             let positions = self.overtaken(now, number);
             if !positions.is_empty() {
                 self.ask(now, number, positions, effects);

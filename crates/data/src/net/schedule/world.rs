@@ -58,6 +58,8 @@ struct Node {
     holds: Bitmap,
     fetch: Option<Fetch>,
     sent: u64,
+    /// What of that went to whom.
+    sent_to: BTreeMap<usize, u64>,
 }
 
 enum Event {
@@ -136,7 +138,16 @@ impl World {
         }
         let fetch = fetches.then_some(Fetch { scheduler, sources: BTreeMap::new(), done: None });
         self.after(uplink.joins, Event::Join(number));
-        self.nodes.push(Node { uplink, role, jobs: VecDeque::new(), busy: false, holds, fetch, sent: 0 });
+        self.nodes.push(Node {
+            uplink,
+            role,
+            jobs: VecDeque::new(),
+            busy: false,
+            holds,
+            fetch,
+            sent: 0,
+            sent_to: BTreeMap::new(),
+        });
         number
     }
 
@@ -163,6 +174,12 @@ impl World {
 
     pub fn sent(&self, node: usize) -> u64 {
         self.nodes[node].sent
+    }
+
+    /// What a node sent to those who have died since.
+    pub fn sent_in_vain(&self, node: usize) -> u64 {
+        let dead = |fetcher: &usize| self.nodes[*fetcher].uplink.is_dead(self.now);
+        self.nodes[node].sent_to.iter().filter(|(fetcher, _)| dead(fetcher)).map(|(_, bytes)| bytes).sum()
     }
 
     pub fn total(&self) -> u64 {
@@ -219,6 +236,7 @@ impl World {
     }
 
     fn meet(&mut self, fetcher: usize, other: usize) {
+        let held = self.nodes[other].holds.count() as u64;
         let holds = Holds::These(self.nodes[other].holds.clone());
         let (role, fetches) = (self.nodes[other].role, self.nodes[other].fetch.is_some());
         let now = self.now;
@@ -229,7 +247,7 @@ impl World {
         let source = fetch.scheduler.add_source(now, Route::Direct, role, holds);
         fetch.sources.insert(source, other);
         if fetches {
-            fetch.scheduler.turns_mut().seen(now, key(other), 0, false);
+            fetch.scheduler.turns_mut().seen(now, key(other), held, false);
         }
     }
 
@@ -300,6 +318,7 @@ impl World {
                 Effect::Cancel { request } => {
                     sent.extend(fetch.sources.values().map(|&node| Event::Cancelled { node, fetcher, request }));
                 }
+                Effect::Reset { .. } => {}
                 Effect::Drop { source } => drop(fetch.sources.remove(&source)),
             }
         }
@@ -337,6 +356,7 @@ impl World {
         let bytes = SLICE.min(size - job.sent);
         job.sent += bytes;
         node.sent += u64::from(bytes);
+        *node.sent_to.entry(fetcher).or_default() += u64::from(bytes);
         node.busy = true;
         let time = Duration::from_secs_f64(f64::from(bytes) / node.uplink.rate);
         let whole = job.sent == size;

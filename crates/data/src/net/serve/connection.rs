@@ -69,10 +69,7 @@ impl Drop for Link {
 
 pub(super) async fn serve(connection: Connection, shared: Arc<Shared>) {
     let peer = WorkerKey(*connection.remote_id().as_bytes());
-    let Some(_place) = Place::take(&shared, peer) else {
-        connection.close(Code::Busy.number(), b"");
-        return;
-    };
+    let _place = Place::take(&shared, &connection);
     let link = Arc::new(Link {
         shared,
         peer,

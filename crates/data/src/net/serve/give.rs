@@ -47,10 +47,11 @@ pub(super) async fn take(link: &Arc<Link>, to: &mut SendStream, from: &mut RecvS
 
 /// Reads until there is a batch, or the gift has ended.
 async fn gather(gift: &mut Gift, batch: &mut Vec<Chunk>, from: &mut RecvStream) -> Result<(), Error> {
+    let mut buffer = vec![0; READ_BYTES_MAX];
     while !gift.is_ended() && size_of(batch) < BATCH_BYTES && batch.len() < BATCH_CHUNKS {
-        let read = tokio::time::timeout(READ_TIME_MAX, from.read_chunk(READ_BYTES_MAX)).await;
-        let piece = read.map_err(|_| Error::Malformed("a gift that stalls"))?.map_err(Error::read)?;
-        gift.push(&piece.ok_or(Error::Malformed("a gift without an end"))?, batch)?;
+        let read = tokio::time::timeout(READ_TIME_MAX, from.read(&mut buffer)).await;
+        let length = read.map_err(|_| Error::Malformed("a gift that stalls"))?.map_err(Error::read)?;
+        gift.push(&buffer[..length.ok_or(Error::Malformed("a gift without an end"))?], batch)?;
     }
     Ok(())
 }

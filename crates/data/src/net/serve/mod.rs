@@ -3,10 +3,11 @@ mod connection;
 mod give;
 mod want;
 
-use super::{Authority, Error, Meter, Network, SignedReceipt};
+use super::{Authority, Code, Error, Meter, Network, SignedReceipt};
 use crate::store::Store;
 use gleaner_wire::{Millis, WorkerKey};
-use std::collections::BTreeMap;
+use iroh::endpoint::Connection;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -25,7 +26,7 @@ pub(super) struct Shared {
     pub meter: Mutex<Meter>,
     pub sent: AtomicU64,
     pub taken: AtomicU64,
-    peers: Mutex<BTreeMap<WorkerKey, usize>>,
+    peers: Mutex<BTreeMap<WorkerKey, VecDeque<Connection>>>,
 }
 
 /// Serves until it is dropped or stopped.
@@ -99,26 +100,31 @@ async fn accept(network: Network, shared: Arc<Shared>) {
 struct Place {
     shared: Arc<Shared>,
     peer: WorkerKey,
+    number: usize,
 }
 
 impl Place {
-    fn take(shared: &Arc<Shared>, peer: WorkerKey) -> Option<Self> {
+    /// A peer that has too many loses the oldest: it was killed or has lost it, and nobody has noticed yet.
+    fn take(shared: &Arc<Shared>, connection: &Connection) -> Self {
+        let peer = WorkerKey(*connection.remote_id().as_bytes());
         let mut peers = shared.peers.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = peers.entry(peer).or_default();
-        if *count >= CONNECTIONS_PER_PEER_MAX {
-            return None;
+        let open = peers.entry(peer).or_default();
+        open.push_back(connection.clone());
+        if open.len() > CONNECTIONS_PER_PEER_MAX
+            && let Some(oldest) = open.pop_front()
+        {
+            oldest.close(Code::Busy.number(), b"");
         }
-        *count += 1;
-        Some(Self { shared: Arc::clone(shared), peer })
+        Self { shared: Arc::clone(shared), peer, number: connection.stable_id() }
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
         let mut peers = self.shared.peers.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = peers.get_mut(&self.peer) {
-            *count -= 1;
-            if *count == 0 {
+        if let Some(open) = peers.get_mut(&self.peer) {
+            open.retain(|connection| connection.stable_id() != self.number);
+            if open.is_empty() {
                 peers.remove(&self.peer);
             }
         }

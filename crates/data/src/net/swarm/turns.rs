@@ -18,6 +18,8 @@ const PATIENCE_MIN: Duration = Duration::from_secs(3);
 const PATIENCE_MAX: Duration = Duration::from_secs(30);
 /// A member whose part should take longer than this is slow.
 const SLOW: Duration = Duration::from_secs(10);
+/// How long one who comes late waits for its turns.
+const SETTLE: Duration = Duration::from_secs(2);
 
 #[derive(Clone, Debug)]
 struct Member {
@@ -35,12 +37,14 @@ struct Member {
 pub struct Turns {
     me: WorkerKey,
     members: BTreeMap<WorkerKey, Member>,
+    /// When this member's own turns begin.
+    settled: Duration,
 }
 
 impl Turns {
     /// Alone, so far.
     pub fn new(me: WorkerKey) -> Self {
-        Self { me, members: BTreeMap::new() }
+        Self { me, members: BTreeMap::new(), settled: Duration::ZERO }
     }
 
     /// A member holds this many chunks; `complete` if those are all it wants. Beyond [`MEMBERS_MAX`] new ones are not
@@ -50,6 +54,10 @@ impl Turns {
             return;
         }
         let Some(member) = self.members.get_mut(&who) else {
+            // Who comes late leaves the others the time to hear of it: what they have asked for already is theirs.
+            if self.members.is_empty() && held > 0 {
+                self.settled = now + SETTLE;
+            }
             if self.members.len() < MEMBERS_MAX {
                 self.members.insert(who, Member { held, complete, grew: now, gap: Duration::ZERO, pace: 0.0 });
             }
@@ -84,6 +92,7 @@ impl Turns {
             |(key, member): (&WorkerKey, &Member)| Candidate { seed: seed_of(key), pace: member.pace, owned: 0 };
         View {
             alone: self.members.is_empty(),
+            settled: now >= self.settled,
             candidates: std::iter::once(me).chain(others.map(other)).collect(),
             last: None,
         }
@@ -101,6 +110,7 @@ struct Candidate {
 #[derive(Clone, Debug)]
 pub struct View {
     alone: bool,
+    settled: bool,
     candidates: Vec<Candidate>,
     /// The group that was asked about last, with who comes first and second for it.
     last: Option<(u32, usize, Option<usize>)>,
@@ -114,7 +124,7 @@ impl View {
 
     /// Whether the chunk at this position is this member's to fetch from the origin.
     pub fn is_mine(&mut self, position: u32) -> bool {
-        self.ranked(position).0 == 0
+        self.settled && self.ranked(position).0 == 0
     }
 
     /// Counts a chunk that its owner has still to fetch.
@@ -129,7 +139,7 @@ impl View {
         let Candidate { owned, pace, .. } = self.candidates[owner];
         #[expect(clippy::cast_precision_loss, reason = "an estimate")]
         let slow = pace > 0.0 && owned as f64 > pace * SLOW.as_secs_f64();
-        owner != 0 && second == Some(0) && slow
+        self.settled && owner != 0 && second == Some(0) && slow
     }
 
     fn ranked(&mut self, position: u32) -> (usize, Option<usize>) {
@@ -220,6 +230,14 @@ mod tests {
         assert!(!turns.view(later).is_alone());
         turns.left(&key(1));
         assert!(turns.view(later).is_alone());
+    }
+
+    #[test]
+    fn who_comes_late_waits_a_moment_for_its_turns() {
+        let mut turns = Turns::new(key(0));
+        turns.seen(NOW, key(1), 700, false);
+        let owns = |now| (0..100).any(|group| turns.view(now).is_mine(group * GROUP_CHUNKS));
+        assert!(!owns(NOW) && owns(NOW + SETTLE));
     }
 
     #[test]
