@@ -1,0 +1,204 @@
+//! Two sums of every block of a chunk: a weak one that rolls along a stream, and a strong one that decides.
+//!
+//! The strong one is a secret linear function modulo the prime 2⁶¹−1: two different blocks have the same sum for one
+//! in 2⁶¹ of all keys, whoever chose the blocks, and it costs a fraction of a cryptographic hash.
+use std::fmt;
+
+use crate::seal::Keys;
+
+/// The size of a block.
+pub const BLOCK_BYTES: usize = 1024;
+
+const PRIME: u64 = (1 << 61) - 1;
+const WORDS: usize = BLOCK_BYTES / 4;
+const ENCODED_BYTES: usize = 12;
+
+/// What is kept of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sum {
+    /// Rolls.
+    pub weak: u32,
+    /// Decides.
+    pub strong: u64,
+}
+
+/// Makes the sums of one account.
+pub struct Summer {
+    factors: Box<[u64; WORDS]>,
+    weak: [Rolling; 2],
+}
+
+impl fmt::Debug for Summer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[redacted]")
+    }
+}
+
+impl Summer {
+    /// The sums of this account.
+    pub fn new(keys: &Keys) -> Self {
+        let mut stream = blake3::Hasher::new_keyed(&keys.sums).finalize_xof();
+        let mut draw = || {
+            let mut bytes = [0; 8];
+            stream.fill(&mut bytes);
+            u64::from_le_bytes(bytes)
+        };
+        let weak = [Rolling::new(draw()), Rolling::new(draw())];
+        let mut factors = Box::new([0; WORDS]);
+        factors.iter_mut().for_each(|factor| *factor = draw() % PRIME);
+        Self { factors, weak }
+    }
+
+    /// The weak sum of a block.
+    pub fn weak(&self, block: &[u8]) -> u32 {
+        let [high, low] = &self.weak;
+        u32::from(high.sum(block)) << 16 | u32::from(low.sum(block))
+    }
+
+    /// The weak sum of the block that begins one byte later.
+    #[inline]
+    pub fn roll(&self, weak: u32, leaves: u8, enters: u8) -> u32 {
+        let [high, low] = &self.weak;
+        let halves = ((weak >> 16) as u16, (weak & 0xffff) as u16);
+        u32::from(high.roll(halves.0, leaves, enters)) << 16 | u32::from(low.roll(halves.1, leaves, enters))
+    }
+
+    /// The strong sum of a block.
+    pub fn strong(&self, block: &[u8]) -> u64 {
+        let words = block.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().expect("four bytes")));
+        let terms = words.zip(self.factors.iter());
+        // 256 products of 32 by 61 bits do not overflow.
+        let sum = terms.fold(0_u128, |sum, (word, factor)| sum + u128::from(word) * u128::from(*factor));
+        let folded = (sum & u128::from(PRIME)) + (sum >> 61);
+        u64::try_from(folded).expect("a little more than the prime") % PRIME
+    }
+
+    /// Both sums of a block.
+    pub fn sum(&self, block: &[u8]) -> Sum {
+        Sum { weak: self.weak(block), strong: self.strong(block) }
+    }
+
+    /// The sums of all blocks of a chunk. If the last one would be shorter, there is one more that ends with the chunk.
+    pub fn sums(&self, chunk: &[u8]) -> Vec<Sum> {
+        (0..blocks(chunk.len())).map(|block| self.sum(&chunk[place(block, chunk.len())..][..BLOCK_BYTES])).collect()
+    }
+}
+
+/// Half of a weak sum: a polynomial with the bytes as its factors. In 16 bits a processor adds up many at a time.
+struct Rolling {
+    powers: Box<[u16; BLOCK_BYTES]>,
+    base: u16,
+}
+
+impl Rolling {
+    fn new(chance: u64) -> Self {
+        // An odd base loses nothing of what it multiplies, and 5 modulo 8 makes its powers many.
+        let base = (chance >> 48) as u16 & !7 | 5;
+        let mut powers = Box::new([1; BLOCK_BYTES]);
+        for place in (0..BLOCK_BYTES - 1).rev() {
+            powers[place] = base.wrapping_mul(powers[place + 1]);
+        }
+        Self { powers, base }
+    }
+
+    fn sum(&self, block: &[u8]) -> u16 {
+        let terms = block.iter().zip(self.powers.iter());
+        terms.fold(0, |sum: u16, (byte, power)| sum.wrapping_add(power.wrapping_mul(u16::from(*byte) + 1)))
+    }
+
+    #[inline]
+    fn roll(&self, sum: u16, leaves: u8, enters: u8) -> u16 {
+        let without = sum.wrapping_sub(self.powers[0].wrapping_mul(u16::from(leaves) + 1));
+        without.wrapping_mul(self.base).wrapping_add(u16::from(enters) + 1)
+    }
+}
+
+/// How many blocks a chunk has.
+pub(super) fn blocks(chunk_bytes: usize) -> usize {
+    if chunk_bytes < BLOCK_BYTES { 0 } else { chunk_bytes.div_ceil(BLOCK_BYTES) }
+}
+
+/// Where a block begins in its chunk.
+pub(super) fn place(block: usize, chunk_bytes: usize) -> usize {
+    (block * BLOCK_BYTES).min(chunk_bytes - BLOCK_BYTES)
+}
+
+impl Sum {
+    /// As they are kept in the index.
+    pub fn encode_all(sums: &[Self]) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(sums.len() * ENCODED_BYTES);
+        for sum in sums {
+            bytes.extend_from_slice(&sum.weak.to_le_bytes());
+            bytes.extend_from_slice(&sum.strong.to_le_bytes());
+        }
+        bytes
+    }
+
+    /// What was kept. Bytes that are no sums give none.
+    pub fn decode_all(bytes: &[u8]) -> Vec<Self> {
+        let sums = bytes.chunks_exact(ENCODED_BYTES).map(|sum| Self {
+            weak: u32::from_le_bytes(sum[..4].try_into().expect("four bytes")),
+            strong: u64::from_le_bytes(sum[4..].try_into().expect("eight bytes")),
+        });
+        sums.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::noise;
+    use crate::seal::AccountSecret;
+
+    fn summer() -> Summer {
+        Summer::new(&AccountSecret::from_bytes([1; 32]).keys())
+    }
+
+    #[test]
+    fn the_weak_sum_rolls() {
+        let (summer, bytes) = (summer(), noise(1, 5000));
+        let mut weak = summer.weak(&bytes[..BLOCK_BYTES]);
+        for start in 1..=bytes.len() - BLOCK_BYTES {
+            weak = summer.roll(weak, bytes[start - 1], bytes[start + BLOCK_BYTES - 1]);
+            assert_eq!(weak, summer.weak(&bytes[start..start + BLOCK_BYTES]), "at {start}");
+        }
+    }
+
+    #[test]
+    fn any_changed_byte_changes_the_strong_sum() {
+        let (summer, mut block) = (summer(), noise(1, BLOCK_BYTES));
+        let before = summer.strong(&block);
+        for place in 0..BLOCK_BYTES {
+            block[place] ^= 0x10;
+            assert_ne!(summer.strong(&block), before);
+            block[place] ^= 0x10;
+        }
+    }
+
+    #[test]
+    fn blocks_cover_a_chunk_to_its_end() {
+        let summer = summer();
+        for (size, count) in [(0, 0), (1023, 0), (1024, 1), (1025, 2), (65_536, 64), (65_537, 65)] {
+            let chunk = noise(2, size);
+            let sums = summer.sums(&chunk);
+            assert_eq!(sums.len(), count, "{size}");
+            if let Some(last) = sums.last() {
+                assert_eq!(*last, summer.sum(&chunk[size - BLOCK_BYTES..]));
+            }
+        }
+    }
+
+    #[test]
+    fn sums_are_kept_and_found() {
+        let sums = summer().sums(&noise(3, 10_000));
+        assert_eq!(Sum::decode_all(&Sum::encode_all(&sums)), sums);
+    }
+
+    #[test]
+    fn sums_are_pinned() {
+        let sum = summer().sum(&noise(4, BLOCK_BYTES));
+        assert_eq!((sum.weak, sum.strong), PINNED);
+    }
+
+    const PINNED: (u32, u64) = (304_243_522, 861_234_807_844_979_038);
+}

@@ -1,0 +1,156 @@
+//! The index on a requester's machine: what was pushed already, so that it is neither read nor sent again.
+//!
+//! It is a memory, not a truth: to lose it costs time, never data. It knows a chunk only after the sink has said that the
+//! chunk is safe ([`Index::commit`] comes after [`crate::Sink::flush`]), so a crash at any moment leaves it true.
+mod chunks;
+mod files;
+mod span;
+mod tidy;
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, OptionalExtension};
+
+pub use chunks::Found;
+pub use files::{Dataset, Known, Stamp};
+pub(crate) use span::Reel;
+pub use span::{Number, SPANS_PER_PART, Span};
+
+use crate::seal::Keys;
+
+const SCHEMA: &str = "
+CREATE TABLE IF NOT EXISTS owner (proof BLOB NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS chunk (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, tag BLOB NOT NULL UNIQUE, id BLOB NOT NULL, key BLOB NOT NULL,
+    plain INTEGER NOT NULL, sealed INTEGER NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS sums (number INTEGER PRIMARY KEY, sums BLOB NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS made (tag BLOB PRIMARY KEY, spans BLOB NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS dataset (number INTEGER PRIMARY KEY, folder BLOB NOT NULL UNIQUE) STRICT;
+CREATE TABLE IF NOT EXISTS file (
+    dataset INTEGER NOT NULL, path BLOB NOT NULL, device INTEGER NOT NULL, inode INTEGER NOT NULL,
+    bytes INTEGER NOT NULL, modified INTEGER NOT NULL, changed INTEGER NOT NULL,
+    PRIMARY KEY (dataset, path)) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS part (
+    dataset INTEGER NOT NULL, path BLOB NOT NULL, part INTEGER NOT NULL, spans BLOB NOT NULL,
+    PRIMARY KEY (dataset, path, part)) STRICT, WITHOUT ROWID;";
+
+/// How long another process is waited for.
+const BUSY_WAIT: std::time::Duration = std::time::Duration::from_millis(500);
+
+/// Why the index cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// SQLite failed.
+    #[error("the index of pushed data failed")]
+    Database(#[from] rusqlite::Error),
+    /// It cannot be opened.
+    #[error("the index {path} cannot be opened. It can be deleted: the next push reads everything once more")]
+    Open {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        source: rusqlite::Error,
+    },
+    /// It is of another account.
+    #[error("the index {path} belongs to another account: choose another folder with --dir")]
+    Foreign {
+        /// Which file.
+        path: PathBuf,
+    },
+    /// Another process has it.
+    #[error("the index {path} is in use: another push is running. Wait for it, or stop it first")]
+    Busy {
+        /// Which file.
+        path: PathBuf,
+    },
+    /// It holds what was never written.
+    #[error("the index is damaged ({0}). Delete it: the next push reads everything once more")]
+    Damaged(&'static str),
+}
+
+/// The index of one account.
+#[derive(Debug)]
+pub struct Index {
+    db: Connection,
+}
+
+impl Index {
+    /// Opens or makes the index of this account.
+    pub fn open(path: &Path, keys: &Keys) -> Result<Self, Error> {
+        let db = connect(path).map_err(|source| Error::Open { path: path.to_owned(), source })?;
+        let proof = keys.tag(b"the owner of this index");
+        let found: Option<Vec<u8>> = db.query_row("SELECT proof FROM owner", [], |row| row.get(0)).optional()?;
+        match found {
+            None => {
+                db.execute("INSERT INTO owner VALUES (?1)", [&proof.0[..]])?;
+            }
+            Some(found) if found != proof.0 => return Err(Error::Foreign { path: path.to_owned() }),
+            Some(_) => {}
+        }
+        // One push at a time: two would count on chunks that only the other one has stored.
+        match db.execute_batch("BEGIN IMMEDIATE") {
+            Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy) => {
+                return Err(Error::Busy { path: path.to_owned() });
+            }
+            begun => begun?,
+        }
+        Ok(Self { db })
+    }
+
+    /// Makes what was remembered so far survive a crash.
+    pub fn commit(&mut self) -> Result<(), Error> {
+        Ok(self.db.execute_batch("COMMIT; BEGIN IMMEDIATE")?)
+    }
+}
+
+fn connect(path: &Path) -> Result<Connection, rusqlite::Error> {
+    let db = Connection::open(path)?;
+    db.busy_timeout(BUSY_WAIT)?;
+    db.pragma_update(None, "journal_mode", "wal")?;
+    // What a crash of the machine takes back is only forgotten, and read once more.
+    db.pragma_update(None, "synchronous", "normal")?;
+    db.pragma_update(None, "cache_size", -16_000)?;
+    db.set_prepared_statement_cache_capacity(32);
+    db.execute_batch(SCHEMA)?;
+    Ok(db)
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::seal::AccountSecret;
+
+    pub(crate) fn keys() -> Keys {
+        AccountSecret::from_bytes([1; 32]).keys()
+    }
+
+    #[test]
+    fn the_index_of_another_account_is_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("index");
+        drop(Index::open(&path, &keys()).expect("made"));
+        drop(Index::open(&path, &keys()).expect("opened"));
+        let other = AccountSecret::from_bytes([2; 32]).keys();
+        assert!(matches!(Index::open(&path, &other), Err(Error::Foreign { .. })));
+    }
+
+    #[test]
+    fn a_second_push_at_the_same_time_is_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("index");
+        let first = Index::open(&path, &keys()).expect("made");
+        let error = Index::open(&path, &keys()).expect_err("refused");
+        assert!(matches!(error, Error::Busy { .. }), "{error}");
+        drop(first);
+        Index::open(&path, &keys()).expect("free again");
+    }
+
+    #[test]
+    fn what_is_no_index_is_refused_with_a_way_out() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("index");
+        std::fs::write(&path, vec![7; 10_000]).expect("written");
+        let error = Index::open(&path, &keys()).expect_err("refused");
+        assert!(error.to_string().contains("can be deleted"), "{error}");
+    }
+}

@@ -1,0 +1,180 @@
+//! Chunks as they come out of a stream, whatever carries it: checked while they arrive, never more than was asked for.
+use super::Error;
+use super::protocol::frame_length;
+use crate::store::Chunk;
+use bytes::{Buf, Bytes, BytesMut};
+use gleaner_wire::{BlobRef, Hash};
+use std::collections::VecDeque;
+
+const LENGTH_BYTES: usize = 4;
+
+/// One chunk of an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Frame {
+    /// Here it is, and it is what was asked for.
+    Chunk(BlobRef, Bytes),
+    /// It is not there.
+    Absent(BlobRef),
+}
+
+/// The answer to a question for chunks, as it arrives.
+#[derive(Debug)]
+pub struct Answer {
+    expected: VecDeque<BlobRef>,
+    buffer: BytesMut,
+}
+
+impl Answer {
+    /// An answer that should bring these, in this order.
+    pub fn new(expected: impl IntoIterator<Item = BlobRef>) -> Self {
+        Self { expected: expected.into_iter().collect(), buffer: BytesMut::new() }
+    }
+
+    /// Whether everything has been answered.
+    pub fn is_complete(&self) -> bool {
+        self.expected.is_empty() && self.buffer.is_empty()
+    }
+
+    /// How many bytes have come of a chunk that is not whole yet.
+    pub fn unfinished(&self) -> u64 {
+        self.buffer.len() as u64
+    }
+
+    /// The next chunks of the answer, if this piece makes any of them whole.
+    pub fn push(&mut self, piece: &[u8], frames: &mut Vec<Frame>) -> Result<(), Error> {
+        self.buffer.extend_from_slice(piece);
+        while let Some(length) = length_of(&self.buffer) {
+            let Some(&blob) = self.expected.front() else {
+                return Err(Error::TooMuch { what: "an answer", max: 0 });
+            };
+            let whole = frame_length(length)?;
+            if whole == 0 {
+                self.buffer.advance(LENGTH_BYTES);
+                frames.push(Frame::Absent(blob));
+            } else if whole as u64 != blob.bytes {
+                return Err(Error::Lied(blob.id));
+            } else if let Some(bytes) = take(&mut self.buffer, whole) {
+                if Hash::of(&bytes) != blob.id {
+                    return Err(Error::Lied(blob.id));
+                }
+                frames.push(Frame::Chunk(blob, bytes));
+            } else {
+                return Ok(());
+            }
+            self.expected.pop_front();
+        }
+        if self.expected.is_empty() && !self.buffer.is_empty() {
+            return Err(Error::TooMuch { what: "an answer", max: 0 });
+        }
+        Ok(())
+    }
+}
+
+/// Chunks that somebody brings unasked, as they arrive.
+#[derive(Debug, Default)]
+pub struct Gift {
+    buffer: BytesMut,
+    ended: bool,
+}
+
+impl Gift {
+    /// Whether the giver has said that this was all.
+    pub fn is_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// The next chunks, if this piece makes any of them whole; their names are computed.
+    pub fn push(&mut self, piece: &[u8], chunks: &mut Vec<Chunk>) -> Result<(), Error> {
+        self.buffer.extend_from_slice(piece);
+        while !self.ended
+            && let Some(length) = length_of(&self.buffer)
+        {
+            let whole = frame_length(length)?;
+            if whole == 0 {
+                self.buffer.advance(LENGTH_BYTES);
+                self.ended = true;
+            } else if let Some(bytes) = take(&mut self.buffer, whole) {
+                chunks.push(Chunk::of(bytes));
+            } else {
+                return Ok(());
+            }
+        }
+        if self.ended && !self.buffer.is_empty() {
+            return Err(Error::TooMuch { what: "a gift that has ended", max: 0 });
+        }
+        Ok(())
+    }
+}
+
+/// What stands before a chunk in a stream.
+pub fn header(bytes: &Bytes) -> [u8; LENGTH_BYTES] {
+    u32::try_from(bytes.len()).expect("chunks are short").to_le_bytes()
+}
+
+fn length_of(buffer: &BytesMut) -> Option<u32> {
+    buffer.first_chunk::<LENGTH_BYTES>().map(|bytes| u32::from_le_bytes(*bytes))
+}
+
+fn take(buffer: &mut BytesMut, whole: usize) -> Option<Bytes> {
+    if buffer.len() < LENGTH_BYTES + whole {
+        buffer.reserve(LENGTH_BYTES + whole - buffer.len());
+        return None;
+    }
+    buffer.advance(LENGTH_BYTES);
+    Some(buffer.split_to(whole).freeze())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn framed(chunks: &[Vec<u8>]) -> Vec<u8> {
+        let frame = |chunk: &Vec<u8>| [&header(&Bytes::from(chunk.clone()))[..], chunk].concat();
+        chunks.iter().flat_map(frame).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn chunks_come_out_as_they_went_in_however_they_are_torn(
+            chunks in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..300), 1..10), piece in 1..700_usize,
+        ) {
+            let wire = framed(&chunks);
+            let mut answer = Answer::new(chunks.iter().map(|chunk| BlobRef::of(chunk)));
+            let mut frames = Vec::new();
+            for piece in wire.chunks(piece) {
+                prop_assert!(answer.push(piece, &mut frames).is_ok());
+            }
+            prop_assert!(answer.is_complete());
+            for (frame, chunk) in frames.iter().zip(&chunks) {
+                match frame {
+                    Frame::Chunk(_, bytes) => prop_assert_eq!(bytes, chunk),
+                    Frame::Absent(_) => prop_assert!(chunk.is_empty()),
+                }
+            }
+            prop_assert_eq!(frames.len(), chunks.len());
+        }
+    }
+
+    #[test]
+    fn lies_and_surplus_are_noticed() {
+        let good = vec![1; 100];
+        let asked = [BlobRef::of(&good)];
+        let push = |wire: &[u8]| Answer::new(asked).push(wire, &mut Vec::new());
+        assert!(push(&framed(std::slice::from_ref(&good))).is_ok());
+        assert!(matches!(push(&framed(&[vec![2; 100]])), Err(Error::Lied(_))), "other bytes");
+        assert!(matches!(push(&framed(&[vec![1; 101]])), Err(Error::Lied(_))), "another length");
+        assert!(matches!(push(&framed(&[good.clone(), good])), Err(Error::TooMuch { .. })), "one too many");
+        assert!(matches!(push(&u32::MAX.to_le_bytes()), Err(Error::TooMuch { .. })), "far too long");
+    }
+
+    #[test]
+    fn a_gift_ends_once() {
+        let wire = [framed(&[vec![1; 10], vec![2; 20]]), vec![0; 4]].concat();
+        let (mut gift, mut chunks) = (Gift::default(), Vec::new());
+        gift.push(&wire, &mut chunks).expect("a good gift");
+        assert!(gift.is_ended());
+        assert_eq!(chunks.len(), 2);
+        assert!(matches!(gift.push(&[1], &mut chunks), Err(Error::TooMuch { .. })));
+    }
+}

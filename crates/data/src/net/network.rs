@@ -1,0 +1,121 @@
+//! This machine in the network: one endpoint whose address is its own ed25519 key.
+//!
+//! Nothing outside is asked for anything: relays are those that the hub names, addresses are those that the hub tells.
+use super::Error;
+use super::grant::public;
+use super::protocol::ALPN;
+use ed25519_dalek::SigningKey;
+use gleaner_wire::WorkerKey;
+use iroh::address_lookup::memory::MemoryLookup;
+use iroh::endpoint::{NetReportConfig, QuicTransportConfig, VarInt, presets};
+use iroh::{Endpoint, EndpointAddr, EndpointId, RelayMode, RelayUrl, SecretKey};
+use noq_proto::congestion::Bbr3Config;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+/// What one stream may have under way: a gigabit over 60 ms.
+const STREAM_WINDOW_BYTES: u32 = 8 * 1024 * 1024;
+/// What one connection may have under way, and in memory here.
+const WINDOW_BYTES: u32 = 16 * 1024 * 1024;
+/// Questions that one connection may have open.
+pub const STREAMS_MAX: u32 = 32;
+
+/// How this machine is to be reached.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// Its key.
+    pub key: SigningKey,
+    /// Where it listens for direct connections. Nowhere: it is reached through relays only.
+    pub listen: Vec<SocketAddr>,
+    /// The hub's relays.
+    pub relays: Vec<RelayUrl>,
+}
+
+/// This machine in the network. Clones are the same.
+#[derive(Clone, Debug)]
+pub struct Network {
+    endpoint: Endpoint,
+    known: MemoryLookup,
+    key: Arc<SigningKey>,
+}
+
+impl Network {
+    /// Opens it.
+    pub async fn open(setup: Setup) -> Result<Self, Error> {
+        let known = MemoryLookup::new();
+        let mut report = NetReportConfig::minimal();
+        report.https_probes = !setup.relays.is_empty();
+        let failed = |why: &dyn std::fmt::Display| Error::Bind {
+            address: setup.listen.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
+            why: why.to_string(),
+        };
+        let mut builder = Endpoint::builder(presets::Minimal)
+            .secret_key(SecretKey::from_bytes(setup.key.as_bytes()))
+            .alpns(vec![ALPN.to_vec()])
+            .relay_mode(if setup.relays.is_empty() {
+                RelayMode::Disabled
+            } else {
+                RelayMode::custom(setup.relays.clone())
+            })
+            .clear_address_lookup()
+            .address_lookup(known.clone())
+            .transport_config(transport())
+            .net_report_config(report)
+            .clear_ip_transports();
+        for address in &setup.listen {
+            builder = builder.bind_addr(*address).map_err(|why| failed(&why))?;
+        }
+        let endpoint = builder.bind().await.map_err(|why| failed(&why))?;
+        Ok(Self { endpoint, known, key: Arc::new(setup.key) })
+    }
+
+    /// The key that others know this machine by.
+    pub fn key(&self) -> WorkerKey {
+        public(&self.key)
+    }
+
+    /// Where others can reach it, for the hub to tell them.
+    pub fn address(&self) -> EndpointAddr {
+        self.endpoint.addr()
+    }
+
+    /// Waits until a relay can be used; for ever, if none is set up.
+    pub async fn online(&self) {
+        self.endpoint.online().await;
+    }
+
+    /// Remembers where somebody can be reached.
+    pub fn learn(&self, address: EndpointAddr) {
+        drop(self.known.set_endpoint_info(address));
+    }
+
+    /// Ends all connections.
+    pub async fn close(&self) {
+        self.endpoint.close().await;
+    }
+
+    pub(super) fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    pub(super) fn signing_key(&self) -> &SigningKey {
+        &self.key
+    }
+}
+
+/// A key as iroh has it.
+pub(super) fn endpoint_id(key: &WorkerKey) -> Result<EndpointId, Error> {
+    EndpointId::from_bytes(&key.0).map_err(|why| Error::lost(key, why))
+}
+
+/// BBR holds its speed on lines that lose packets; windows are what a long fast line needs, and no more.
+pub(super) fn transport() -> QuicTransportConfig {
+    QuicTransportConfig::builder()
+        .congestion_controller_factory(Arc::new(Bbr3Config::default()))
+        .stream_receive_window(VarInt::from_u32(STREAM_WINDOW_BYTES))
+        .receive_window(VarInt::from_u32(WINDOW_BYTES))
+        .send_window(u64::from(WINDOW_BYTES))
+        .max_concurrent_bidi_streams(VarInt::from_u32(STREAMS_MAX))
+        .max_concurrent_uni_streams(VarInt::from_u32(0))
+        .build()
+}

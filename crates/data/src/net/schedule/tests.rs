@@ -1,0 +1,100 @@
+//! The scheduler among simulated sources: everything arrives, once, in good time, whatever the sources do.
+use super::world::{Uplink, World, key};
+use super::*;
+use proptest::prelude::*;
+
+fn sizes(count: usize, seed: u32) -> Vec<u32> {
+    (0..count).map(|number| 16 * 1024 + (u32::try_from(number).expect("few") * 7919 + seed) % (96 * 1024)).collect()
+}
+
+fn single(uplinks: &[Uplink], chunks: usize) -> (World, usize, Duration) {
+    let mut world = World::new(sizes(chunks, 5));
+    let fetcher = world.fetcher(Uplink::new(1.0, 5));
+    for uplink in uplinks {
+        world.seed(uplink.clone(), Role::Peer);
+    }
+    let done = world.run();
+    (world, fetcher, done)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a ratio")]
+fn ideal(world: &World, rate: f64) -> f64 {
+    world.total() as f64 / rate
+}
+
+fn assert_twice_is_bounded(world: &World, fetcher: usize) {
+    let (twice, total) = (world.twice(fetcher), world.total());
+    // What a source had on the wire when its silence was noticed comes on top of the budget; in small fetches it shows.
+    assert!(twice <= (total / 50).max(2 * TWICE_BYTES_MIN), "{twice} of {total} arrived twice");
+}
+
+#[test]
+fn sources_of_different_speed_are_all_used_to_the_full() {
+    let uplinks = [Uplink::new(20e6, 10), Uplink::new(5e6, 40), Uplink::new(1e6, 100), Uplink::new(0.2e6, 20)];
+    let (world, fetcher, done) = single(&uplinks, 2000);
+    assert_twice_is_bounded(&world, fetcher);
+    let ideal = ideal(&world, 26.2e6);
+    assert!(done.as_secs_f64() < ideal * 1.15 + 0.5, "took {done:?}, ideal {ideal:.2} s");
+}
+
+#[test]
+fn a_source_that_dies_costs_no_more_than_what_it_had_outstanding() {
+    let dying = Uplink { dies: Some(Duration::from_millis(1500)), ..Uplink::new(10e6, 10) };
+    let (world, fetcher, done) = single(&[Uplink::new(10e6, 10), dying], 1000);
+    assert_twice_is_bounded(&world, fetcher);
+    let ideal = ideal(&world, 10e6);
+    assert!(done.as_secs_f64() < ideal + 1.0, "took {done:?}, alone {ideal:.2} s");
+}
+
+#[test]
+fn a_far_slower_relay_is_left_alone_while_a_better_route_holds_the_same() {
+    let mut scheduler = Scheduler::new(Turns::new(key(0)), 0);
+    (0..64).for_each(|position| scheduler.want(Wanted { position, bytes: 64 * 1024 }));
+    let now = Duration::from_secs(1);
+    let relay = scheduler.add_source(Duration::ZERO, Route::Relay, Role::Peer, Holds::All);
+    let lan = scheduler.add_source(Duration::ZERO, Route::Lan, Role::Peer, Holds::All);
+    let mut effects = Vec::new();
+    scheduler.plan(Duration::ZERO, &mut effects);
+    for effect in std::mem::take(&mut effects) {
+        let Effect::Ask { source, positions, .. } = effect else { panic!("{effect:?}") };
+        assert_eq!(positions.len(), 1, "a probe is small");
+        let time = if source == lan { now / 1000 } else { now };
+        scheduler.received(time, source, 64 * 1024);
+        scheduler.arrived(time, source, positions[0], &mut effects);
+    }
+    scheduler.plan(now, &mut effects);
+    assert!(!effects.is_empty());
+    assert!(effects.iter().all(|effect| !matches!(effect, Effect::Ask { source, .. } if *source == relay)));
+}
+
+fn any_uplink() -> impl Strategy<Value = Uplink> {
+    let moment = || 0..8000_u64;
+    (100_000.0..30e6, 1..150_u64, moment(), moment(), 0..6_u32).prop_map(|(rate, delay, at, long, fate)| {
+        let (at, long) = (Duration::from_millis(at), Duration::from_millis(long));
+        let fair = Uplink::new(rate, delay);
+        match fate {
+            0 => Uplink { dies: Some(at), ..fair },
+            1 => Uplink { stalls: Some((at, long)), ..fair },
+            2 => Uplink { lies_about: Some(u32::try_from(long.as_millis()).expect("some seconds") % 600), ..fair },
+            3 => Uplink { joins: at, ..fair },
+            _ => fair,
+        }
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+
+    #[test]
+    fn every_fetch_ends_with_everything_once_and_in_good_time(
+        uplinks in proptest::collection::vec(any_uplink(), 0..6), rate in 500_000.0..20e6_f64, chunks in 20..600_usize,
+    ) {
+        let honest = Uplink::new(rate, 20);
+        let all: Vec<Uplink> = uplinks.into_iter().chain([honest]).collect();
+        let (world, fetcher, done) = single(&all, chunks);
+        assert_twice_is_bounded(&world, fetcher);
+        // The honest one alone would take this long; silences may each cost their pauses on top.
+        let alone = ideal(&world, rate);
+        prop_assert!(done.as_secs_f64() < alone * 1.2 + 3.0, "took {:?}, one source alone {:.2} s", done, alone);
+    }
+}

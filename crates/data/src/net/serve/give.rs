@@ -1,0 +1,76 @@
+//! Taking chunks: stored in batches, each acknowledged when it would survive a crash, so that a push resumes exactly.
+use super::blocking;
+use super::connection::Link;
+use crate::net::frames::Gift;
+use crate::net::{Error, protocol::Code};
+use crate::store::Chunk;
+use iroh::endpoint::{RecvStream, SendStream};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use tokio::task::JoinHandle;
+
+/// A batch is stored when it has this many bytes or chunks.
+const BATCH_BYTES: u64 = 2 * 1024 * 1024;
+const BATCH_CHUNKS: usize = 128;
+const READ_BYTES_MAX: usize = 256 * 1024;
+/// How long a giver may be silent.
+const READ_TIME_MAX: Duration = Duration::from_secs(30);
+
+/// A batch that is being stored: how many bytes it has.
+type Storing = JoinHandle<Result<u64, Error>>;
+
+/// Takes what comes until the giver says that this was all. What came whole is stored even if the giver breaks off.
+pub(super) async fn take(link: &Arc<Link>, to: &mut SendStream, from: &mut RecvStream) -> Result<(), Error> {
+    let mut gift = Gift::default();
+    let (mut batch, mut storing, mut durable) = (Vec::new(), None, 0);
+    loop {
+        let came = gather(&mut gift, &mut batch, from).await;
+        link.shared.taken.fetch_add(size_of(&batch), Ordering::Relaxed);
+        let stored = match storing.take() {
+            Some(storing) => stored(storing).await?,
+            None => 0,
+        };
+        if !batch.is_empty() {
+            storing = Some(store(link, std::mem::take(&mut batch)));
+        }
+        came?;
+        durable += stored;
+        if stored > 0 {
+            acknowledge(to, durable).await?;
+        }
+        if gift.is_ended() && storing.is_none() {
+            return Ok(());
+        }
+    }
+}
+
+/// Reads until there is a batch, or the gift has ended.
+async fn gather(gift: &mut Gift, batch: &mut Vec<Chunk>, from: &mut RecvStream) -> Result<(), Error> {
+    let mut buffer = vec![0; READ_BYTES_MAX];
+    while !gift.is_ended() && size_of(batch) < BATCH_BYTES && batch.len() < BATCH_CHUNKS {
+        let read = tokio::time::timeout(READ_TIME_MAX, from.read(&mut buffer)).await;
+        let length = read.map_err(|_| Error::Malformed("a gift that stalls"))?.map_err(Error::read)?;
+        gift.push(&buffer[..length.ok_or(Error::Malformed("a gift without an end"))?], batch)?;
+    }
+    Ok(())
+}
+
+fn size_of(batch: &[Chunk]) -> u64 {
+    batch.iter().map(|chunk| chunk.bytes.len() as u64).sum()
+}
+
+fn store(link: &Arc<Link>, chunks: Vec<Chunk>) -> Storing {
+    let store = Arc::clone(&link.shared.store);
+    let bytes = size_of(&chunks);
+    tokio::spawn(blocking(move || store.put(chunks).map(|_| bytes)))
+}
+
+async fn stored(storing: Storing) -> Result<u64, Error> {
+    storing.await.map_err(|_| Error::Refused(Code::Storage))?
+}
+
+/// Says how many bytes of this gift are safe.
+async fn acknowledge(to: &mut SendStream, durable: u64) -> Result<(), Error> {
+    to.write_all(&durable.to_le_bytes()).await.map_err(Error::write)
+}

@@ -1,0 +1,83 @@
+//! Sending chunks: read ahead by one batch, and never further than receipts allow.
+use super::blocking;
+use super::connection::Link;
+use crate::net::protocol::Code;
+use crate::net::{Error, frames};
+use crate::store::Verify;
+use bytes::Bytes;
+use gleaner_wire::Hash;
+use iroh::endpoint::SendStream;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use tokio::task::JoinHandle;
+
+/// Chunks that are read from the disk together, about a megabyte.
+const BATCH_CHUNKS: usize = 16;
+/// How long a receiver may take to read a chunk.
+const WRITE_TIME_MAX: Duration = Duration::from_secs(30);
+/// How long to wait for a receipt.
+const RECEIPT_TIME_MAX: Duration = Duration::from_secs(15);
+
+type Batch = JoinHandle<Result<Vec<Option<Bytes>>, Error>>;
+
+/// Sends these chunks, in this order.
+pub(super) async fn send(link: &Arc<Link>, root: Hash, ids: Vec<Hash>, to: &mut SendStream) -> Result<(), Error> {
+    let mut batches = ids.chunks(BATCH_CHUNKS).map(|batch| read(link, batch.to_vec()));
+    let mut next = batches.next();
+    let mut sent = 0;
+    while let Some(batch) = next {
+        let chunks = batch.await.map_err(|_| Error::Refused(Code::Storage))??;
+        next = batches.next();
+        for chunk in chunks {
+            let bytes = chunk.unwrap_or_default();
+            let length = bytes.len() as u64;
+            paid(link, root, length).await?;
+            sent += length;
+            link.shared.sent.fetch_add(length, Ordering::Relaxed);
+            let mut pieces = [Bytes::copy_from_slice(&frames::header(&bytes)), bytes];
+            match tokio::time::timeout(WRITE_TIME_MAX, to.write_all_chunks(&mut pieces)).await {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => {
+                    // Whoever stops a request does not get all of what was sent for it.
+                    if let Some(session) = link.sessions().get_mut(&root) {
+                        session.lost(sent);
+                    }
+                    return Err(Error::write(error));
+                }
+                Err(_) => return Err(Error::Malformed("an answer that nobody reads")),
+            }
+        }
+    }
+    Ok(())
+}
+
+fn read(link: &Arc<Link>, ids: Vec<Hash>) -> Batch {
+    let store = Arc::clone(&link.shared.store);
+    tokio::spawn(blocking(move || store.get_many(&ids, Verify::ByReceiver)))
+}
+
+/// Waits until receipts allow this many bytes more, and counts them.
+async fn paid(link: &Link, root: Hash, bytes: u64) -> Result<(), Error> {
+    let try_now = || {
+        let mut sessions = link.sessions();
+        let session = sessions.get_mut(&root).expect("opened before anything is sent");
+        let allowed = session.allowance() >= bytes;
+        if allowed {
+            session.sent(bytes);
+        }
+        allowed
+    };
+    let wait = async {
+        loop {
+            let told = link.receipted.notified();
+            tokio::pin!(told);
+            told.as_mut().enable();
+            if try_now() {
+                return;
+            }
+            told.await;
+        }
+    };
+    tokio::time::timeout(RECEIPT_TIME_MAX, wait).await.map_err(|_| Error::Refused(Code::Unpaid))
+}

@@ -1,0 +1,116 @@
+//! Where chunks are made: what all threads share, and what each has in its own hand.
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::old::OldFile;
+use super::{Error, Progress, mend};
+use crate::chunk::ChunkRef;
+use crate::cut::{Batch, Cutter};
+use crate::delta::Summer;
+use crate::index::{Found, Index, Number, Span};
+use crate::port::Sink;
+use crate::seal::{Keys, Tag};
+use crate::squeeze::{Level, Squeezer};
+
+/// What all threads share.
+pub(super) struct Shop<'a> {
+    pub(super) keys: &'a Keys,
+    pub(super) cutter: Cutter,
+    pub(super) summer: Summer,
+    index: Mutex<&'a mut Index>,
+    pub(super) sink: &'a dyn Sink,
+    level: Option<Level>,
+    pub(super) progress: &'a Progress,
+}
+
+/// What one thread has for itself.
+pub(super) struct Hand {
+    squeezer: Squeezer,
+}
+
+impl<'a> Shop<'a> {
+    pub(super) fn new(
+        keys: &'a Keys,
+        index: &'a mut Index,
+        sink: &'a dyn Sink,
+        level: Option<Level>,
+        progress: &'a Progress,
+    ) -> Self {
+        let (cutter, summer) = (Cutter::new(keys.cut_seed), Summer::new(keys));
+        Self { keys, cutter, summer, index: Mutex::new(index), sink, level, progress }
+    }
+
+    pub(super) fn hand(&self) -> Result<Hand, Error> {
+        Squeezer::new(self.level).map(|squeezer| Hand { squeezer }).map_err(Error::Squeezer)
+    }
+
+    /// The index, for as long as nothing slow is done with it.
+    pub(super) fn index(&self) -> MutexGuard<'_, &'a mut Index> {
+        self.index.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What a batch of chunks is made of, after everything new in it went into the sink. With the chunks that the file
+    /// was made of before, only what changed does.
+    pub(super) fn spans(
+        &self,
+        hand: &mut Hand,
+        batch: &Batch,
+        old: Option<(&OldFile, u64)>,
+    ) -> Result<Vec<Span>, Error> {
+        hand.squeezer.start_stream();
+        let tags: Vec<Tag> = batch.chunks().map(|chunk| self.keys.tag(chunk)).collect();
+        let found = {
+            let index = self.index();
+            tags.iter().map(|tag| index.find(tag)).collect::<Result<Vec<_>, _>>()?
+        };
+        match old {
+            Some((old, offset)) if found.contains(&None) => mend::spans(self, hand, batch, &tags, found, old, offset),
+            _ => self.whole(hand, batch, &tags, found),
+        }
+    }
+
+    /// Chunks that are not known are sent whole.
+    pub(super) fn whole(
+        &self,
+        hand: &mut Hand,
+        batch: &Batch,
+        tags: &[Tag],
+        found: Vec<Option<Found>>,
+    ) -> Result<Vec<Span>, Error> {
+        let (mut spans, mut new) = (Vec::with_capacity(found.len()), HashMap::new());
+        for ((chunk, tag), found) in batch.chunks().zip(tags).zip(found) {
+            let bytes = chunk.len() as u64;
+            let number = match (found, new.get(tag)) {
+                (Some(Found::Made(made)), _) => {
+                    self.progress.known(bytes);
+                    made.into_iter().for_each(|span| span.push_to(&mut spans));
+                    continue;
+                }
+                (Some(Found::Chunk(number)), _) | (None, Some(&number)) => {
+                    self.progress.known(bytes);
+                    number
+                }
+                (None, None) => {
+                    let number = self.store(hand, tag, chunk)?.0;
+                    new.insert(*tag, number);
+                    number
+                }
+            };
+            Span { chunk: Some(number), offset: 0, bytes }.push_to(&mut spans);
+        }
+        Ok(spans)
+    }
+
+    /// Squeezes and seals a chunk and puts it into the sink.
+    pub(super) fn store(&self, hand: &mut Hand, tag: &Tag, plain: &[u8]) -> Result<(Number, ChunkRef), Error> {
+        let text = hand.squeezer.squeeze(plain);
+        let squeezed = text.body().len() as u64;
+        let sealed = self.keys.seal(tag, text);
+        let (chunk, sealed_bytes) = (sealed.chunk, sealed.bytes.len() as u64);
+        self.sink.put(chunk.blob(), sealed.bytes).map_err(Error::Sink)?;
+        let sums = self.summer.sums(plain);
+        let number = self.index().remember_chunk(tag, &chunk, &sums)?;
+        self.progress.sealed(squeezed, sealed_bytes);
+        Ok((number, chunk))
+    }
+}

@@ -1,0 +1,4 @@
+//! Whole datasets: folders that are packed, changed, packed again and unpacked, with faults in between.
+mod changes;
+mod folders;
+mod world;

@@ -1,0 +1,13 @@
+//! Chunks between real endpoints on loopback: fetched, pushed, relayed, lied about, killed and resumed.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![expect(clippy::print_stdout, reason = "figures are for whoever runs the tests, and a child speaks to its parent")]
+mod child;
+mod faults;
+mod figures;
+mod http;
+mod kill;
+mod loopback;
+mod push;
+#[cfg(feature = "relay")]
+mod relay;
+mod world;
