@@ -271,8 +271,8 @@ impl<'a, 'b> Collector<'a, 'b> {
         notices.into_iter().for_each(|notice| Notice::add(&mut self.notices, notice.path, notice.text));
         let notices = std::mem::take(&mut self.notices);
         let (mut stream, totals) = self.writer.finish()?;
-        stream.finish()?;
-        let root = Root { totals, manifest_bytes: stream.bytes, chunks: stream.chunks };
+        let manifest = stream.finish()?;
+        let root = Root { totals, manifest_bytes: stream.bytes, chunks: stream.chunks, manifest };
         let sealed = root.seal(shop.keys)?;
         let counts = shop.progress.counts();
         if counts.unchanged < counts.files {
