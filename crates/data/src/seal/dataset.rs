@@ -31,8 +31,8 @@ impl DatasetKey {
 
     pub(crate) fn open_root(&self, mut sealed: Vec<u8>) -> Result<Vec<u8>, Error> {
         let what = "the root of a dataset";
-        let text = sealed.get_mut(MARK_BYTES..).ok_or(Error::Shut { what })?;
-        let length = open_in_place(&self.0, b"root", text, what)?.len();
+        let (mark, text) = sealed.split_first_chunk_mut::<MARK_BYTES>().ok_or(Error::Shut { what })?;
+        let length = open_in_place(&self.0, mark, text, what)?.len();
         sealed.drain(..MARK_BYTES);
         sealed.truncate(length);
         Ok(sealed)
@@ -44,7 +44,7 @@ impl Keys {
     pub(crate) fn seal_root(&self, mut text: Vec<u8>) -> (DatasetKey, Vec<u8>) {
         let mark = *blake3::keyed_hash(&self.root_mark, &text).as_bytes();
         let key = self.key_of(&mark);
-        seal_in_place(&key.0, b"root", &mut text);
+        seal_in_place(&key.0, &mark, &mut text);
         text.splice(..0, mark);
         (key, text)
     }
