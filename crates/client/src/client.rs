@@ -3,8 +3,8 @@ use gleaner_wire::api::{ExplainView, Health, JobSummary, JobView, LedgerView, Re
 use gleaner_wire::{JobId, WorkerId};
 use reqwest::{Method, RequestBuilder};
 
-use crate::blobs::BlobClient;
 use crate::connection::Connection;
+use crate::data::{Account, HubData};
 use crate::{Error, Token};
 
 /// The most results asked for at once.
@@ -15,12 +15,27 @@ pub const RESULTS_PER_PAGE: u32 = 1000;
 pub struct Client {
     pub(crate) connection: Connection,
     requester: String,
+    data: HubData,
+    account: Option<Account>,
 }
 
 impl Client {
     /// A client of the hub at `url` (`http://HOST:PORT`), in the name of `requester`.
     pub fn new(url: &str, token: Token, requester: impl Into<String>) -> Result<Self, Error> {
-        Ok(Self { connection: Connection::new(url, token)?, requester: requester.into() })
+        let connection = Connection::new(url, token)?;
+        let data = HubData::over(connection.clone())?;
+        Ok(Self { connection, requester: requester.into(), data, account: None })
+    }
+
+    /// The same, for somebody with data.
+    #[must_use]
+    pub fn with_account(self, account: Account) -> Self {
+        Self { account: Some(account), ..self }
+    }
+
+    /// Whose data is sealed and opened here.
+    pub fn account(&self) -> Result<&Account, Error> {
+        self.account.as_ref().ok_or(Error::NoAccount)
     }
 
     /// The hub's address.
@@ -28,16 +43,17 @@ impl Client {
         self.connection.url()
     }
 
-    /// The hub's blob store.
-    pub fn blobs(&self) -> BlobClient {
-        BlobClient::over(self.connection.clone())
+    /// The hub's data.
+    pub fn data(&self) -> &HubData {
+        &self.data
     }
 
     pub(crate) fn request(&self, method: Method, path: &str) -> RequestBuilder {
         self.connection.request(method, path).header("gleaner-requester", &self.requester)
     }
 
-    pub(crate) fn requester(&self) -> &str {
+    /// In whose name it asks.
+    pub fn requester(&self) -> &str {
         &self.requester
     }
 

@@ -126,6 +126,13 @@ impl Connection {
         self.read_json(&body)
     }
 
+    /// Sends once and waits for an answer however long it takes.
+    pub(crate) async fn json_slowly<T: DeserializeOwned>(&self, request: RequestBuilder) -> Result<T, Error> {
+        let response = request.send().await.map_err(|source| Error::unreachable(&self.url, source.without_url()))?;
+        let body = self.body(self.agreed(response).await?).await?;
+        self.read_json(&body)
+    }
+
     pub(crate) fn read_json<T: DeserializeOwned>(&self, body: &[u8]) -> Result<T, Error> {
         serde_json::from_slice(body).map_err(|error| Error::answer(&self.url, error))
     }

@@ -2,8 +2,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use gleaner_wire::BlobRef;
 use gleaner_wire::api::Problem;
+use gleaner_wire::{Hash, JobId};
 
 /// Why a request did not succeed.
 #[derive(Debug, thiserror::Error)]
@@ -46,9 +46,38 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
-    /// The bytes are not the blob that was asked for.
-    #[error("the bytes that the hub delivered are not the blob {0}")]
-    Corrupt(BlobRef),
+    /// A folder or file cannot be sealed and pushed.
+    #[error("cannot push {}: {reason}", path.display())]
+    Pack {
+        /// Which.
+        path: PathBuf,
+        /// Why, with all its causes.
+        reason: String,
+    },
+    /// A dataset cannot be opened.
+    #[error("cannot open the dataset {what}")]
+    Fetch {
+        /// Its root.
+        what: Hash,
+        /// Why.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// A dataset cannot be written.
+    #[error("cannot unpack into {}", folder.display())]
+    Unpack {
+        /// Where.
+        folder: PathBuf,
+        /// Why.
+        #[source]
+        source: gleaner_data::unpack::Error,
+    },
+    /// Nobody here can open a job's data.
+    #[error("the keys of job {0} are not here: they open with the secret of who submitted it")]
+    NoKeys(JobId),
+    /// Nobody said whose data it is.
+    #[error("this client has no account: data cannot be sealed or opened")]
+    NoAccount,
     /// A local file could not be read or written.
     #[error("cannot {action} {}", path.display())]
     File {
@@ -76,11 +105,15 @@ impl Error {
                 Some("name the hub's token file with --token-file; the hub keeps it in its folder as api.token")
             }
             Self::Answer { .. } => Some("check that the address is a hub's, and of the same version as this program"),
-            Self::Corrupt(_) => Some("run the command again; if it stays, the hub's store is damaged"),
+            Self::NoKeys(_) => Some("use the state folder (--dir) from which the job was submitted"),
             Self::Address { .. }
             | Self::Refused(_)
             | Self::JobFile { .. }
             | Self::File { .. }
+            | Self::Pack { .. }
+            | Self::Fetch { .. }
+            | Self::Unpack { .. }
+            | Self::NoAccount
             | Self::UnsafeName(_) => None,
         }
     }
@@ -93,6 +126,15 @@ impl Error {
     pub(crate) fn file(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_path_buf();
         move |source| Self::File { action, path, source }
+    }
+
+    pub(crate) fn pack(path: &Path, error: gleaner_data::pack::Error) -> Self {
+        let (mut reason, mut deeper) = (error.to_string(), std::error::Error::source(&error));
+        while let Some(cause) = deeper {
+            reason = format!("{reason}: {cause}");
+            deeper = cause.source();
+        }
+        Self::Pack { path: path.to_owned(), reason }
     }
 
     #[expect(clippy::needless_pass_by_value, reason = "the reasons are mostly errors, which come by value")]
@@ -118,7 +160,11 @@ impl Error {
             | Self::Refused(_)
             | Self::JobFile { .. }
             | Self::Answer { .. }
-            | Self::Corrupt(_)
+            | Self::Pack { .. }
+            | Self::Fetch { .. }
+            | Self::Unpack { .. }
+            | Self::NoKeys(_)
+            | Self::NoAccount
             | Self::File { .. }
             | Self::UnsafeName(_) => false,
         }

@@ -14,7 +14,7 @@ mod picture;
 mod submit;
 mod token;
 
-pub mod blobs;
+pub mod data;
 
 pub use client::{Client, RESULTS_PER_PAGE};
 pub use error::Error;

@@ -6,7 +6,7 @@ use std::path::Path;
 use gleaner_wire::Extent;
 
 use crate::Error;
-use crate::blobs::part_of;
+use crate::fetch::part_of;
 
 /// The largest picture that is put together, in bytes of its pixels.
 const PICTURE_BYTES_MAX: u64 = 1 << 30;

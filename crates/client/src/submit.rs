@@ -3,10 +3,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use gleaner_wire::api::Submitted;
-use gleaner_wire::job_file::{JOB_FILE_BYTES_MAX, JobFile, JobFileError, Source, line_of};
-use gleaner_wire::{BlobRef, Hash, SignedOrder};
+use gleaner_wire::job_file::{JOB_FILE_BYTES_MAX, JobFile, JobFileError, line_of};
+use gleaner_wire::{Hash, JobId, SignedOrder};
 use reqwest::Method;
 
+use crate::data::{Attendant, Attending, Inputs, JobKeys, PushProgress};
 use crate::{Client, Error};
 
 /// A job file that was read, with the number of its one submission: sent twice, it makes one job.
@@ -37,8 +38,13 @@ impl Draft {
         Ok(Self { file, path: path.to_path_buf(), text, submission: fresh_submission(path)? })
     }
 
+    /// The folder that its paths start from.
+    pub(crate) fn folder(&self) -> &Path {
+        self.path.parent().unwrap_or(Path::new(""))
+    }
+
     /// An error about the thing at `at`, with its line if the file has lines to speak of.
-    fn wrong(&self, at: &str, reason: String) -> Error {
+    pub(crate) fn wrong(&self, at: &str, reason: String) -> Error {
         let line = line_of(&self.text, at);
         let reason = if line.is_some() { reason } else { format!("{at}: {reason}") };
         Error::JobFile { path: self.path.clone(), line, reason }
@@ -52,12 +58,13 @@ fn fresh_submission(path: &Path) -> Result<u128, Error> {
     Ok(u128::from_le_bytes(bytes))
 }
 
-/// A job as it is sent: its files are on the hub, and its bytes are final, so that an order can name their hash.
+/// A job as it is sent: its data is on the hub, sealed, and its bytes are final, so that an order can name their hash.
 #[derive(Clone, Debug)]
 pub struct Package<'a> {
     draft: &'a Draft,
-    /// The job, with blobs in place of files.
+    /// The job, with datasets in place of files.
     pub file: JobFile,
+    keys: JobKeys,
     body: Vec<u8>,
 }
 
@@ -74,22 +81,45 @@ impl Package<'_> {
 }
 
 impl Client {
-    /// Stores the files that a job names, as far as the hub does not hold them, and submits it without an order.
-    pub async fn submit(&self, draft: &Draft) -> Result<Submitted, Error> {
-        let package = self.pack(draft).await?;
-        self.send(&package, None).await
+    /// Pushes the files that a job names, as far as the hub does not have them, and submits it without an order. Who
+    /// wants it to run keeps what comes with it: workers ask for the keys.
+    pub async fn submit(&self, draft: &Draft) -> Result<(Submitted, Attending), Error> {
+        let package = self.pack(draft, |_, _| {}).await?;
+        let submitted = self.send(&package, None).await?;
+        let attending = self.attendant(&package, submitted.job).start();
+        Ok((submitted, attending))
     }
 
-    /// Stores the files that a job names, as far as the hub does not hold them.
-    pub async fn pack<'a>(&self, draft: &'a Draft) -> Result<Package<'a>, Error> {
-        let file = self.store_sources(draft).await?;
+    /// Pushes the files that a job names, as far as the hub does not have them; `progress` hears of each.
+    pub async fn pack<'a>(
+        &self,
+        draft: &'a Draft,
+        mut progress: impl FnMut(&str, &PushProgress),
+    ) -> Result<Package<'a>, Error> {
+        let account = self.account()?;
+        let (pushed, keys) = (BTreeMap::new(), BTreeMap::new());
+        let mut inputs = Inputs { account, hub: self.data(), owner: self.requester(), draft, pushed, keys };
+        let file = inputs.push_all(&mut progress).await?;
+        let keys = JobKeys::of(account, &file, &inputs.keys);
         let body = serde_json::to_vec(&file).map_err(|error| Error::answer(self.url(), error))?;
-        Ok(Package { draft, file, body })
+        Ok(Package { draft, file, keys, body })
+    }
+
+    /// Gives workers the keys of a job that was just submitted.
+    pub fn attendant(&self, package: &Package<'_>, job: JobId) -> Attendant {
+        Attendant::new(self.data().clone(), job, package.submission(), package.keys.clone())
     }
 
     /// Submits a job, with its order where the hub's money is on a chain.
     pub async fn send(&self, package: &Package<'_>, order: Option<&SignedOrder>) -> Result<Submitted, Error> {
         let draft = package.draft;
+        // First of all for oneself, so that whoever has the secret can open the results and give others the keys.
+        let (own, groups) = (self.account()?.machine_key(), u16::try_from(package.keys.tasks.len()).unwrap_or(u16::MAX));
+        let kept: Vec<_> =
+            (0..groups).filter_map(|group| package.keys.wrap(draft.submission, group, own)).collect();
+        for some in kept.chunks(1000) {
+            self.data().leave_keys(draft.submission, some).await?;
+        }
         let request = self.connection.request(Method::POST, "/jobs").body(package.body.clone());
         let request = request.header("content-type", "application/json");
         let request = request.header("idempotency-key", format!("{:032x}", draft.submission));
@@ -108,45 +138,6 @@ impl Client {
             }),
             outcome => outcome,
         }
-    }
-
-    async fn store_sources(&self, draft: &Draft) -> Result<JobFile, Error> {
-        let mut file = draft.file.clone();
-        let mut stored = BTreeMap::new();
-        for (number, task) in file.tasks.iter_mut().enumerate() {
-            self.store_source(draft, &mut stored, &format!("task[{number}].program"), &mut task.program).await?;
-            for (place, input) in task.inputs.iter_mut().enumerate() {
-                if let Some(source) = &mut input.file {
-                    let at = format!("task[{number}].input[{place}].file");
-                    self.store_source(draft, &mut stored, &at, source).await?;
-                }
-            }
-        }
-        Ok(file)
-    }
-
-    async fn store_source(
-        &self,
-        draft: &Draft,
-        stored: &mut BTreeMap<String, BlobRef>,
-        at: &str,
-        source: &mut Source,
-    ) -> Result<(), Error> {
-        let Source::Path(name) = &*source else { return Ok(()) };
-        let blob = match stored.get(name) {
-            Some(blob) => *blob,
-            None => {
-                let path = draft.path.parent().unwrap_or(Path::new("")).join(name);
-                let blob = self.blobs().store_file(&path).await.map_err(|error| match error {
-                    Error::File { source, .. } => draft.wrong(at, format!("cannot read `{name}`: {source}")),
-                    other => other,
-                })?;
-                stored.insert(name.clone(), blob);
-                blob
-            }
-        };
-        *source = Source::Blob(blob);
-        Ok(())
     }
 }
 

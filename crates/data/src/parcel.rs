@@ -19,6 +19,9 @@ const FOLDER_MODE: u32 = 0o755;
 /// Results have no time of their own: it would make equal ones differ.
 pub const CHANGED: Time = Time { seconds: 0, nanoseconds: 0 };
 
+/// The name of the file in an output that is one file.
+pub const ONLY_FILE: &str = "output";
+
 /// A file to pack.
 pub struct File<R> {
     /// Its path, with `/` between folders.

@@ -4,6 +4,7 @@
 
 mod bench;
 mod chain;
+mod data;
 mod demo;
 mod doctor;
 mod failure;
@@ -64,6 +65,9 @@ enum Verb {
     /// Look at jobs and steer them
     #[command(subcommand)]
     Job(job::Verb),
+    /// Seal folders and bring them to the hub, and fetch them again
+    #[command(subcommand)]
+    Data(data::Verb),
     /// Look at workers and steer them
     #[command(subcommand)]
     Worker(worker::Verb),
@@ -125,6 +129,7 @@ async fn perform(cli: Cli) -> Result<ExitCode> {
         Verb::Doctor(args) => doctor::perform(settings, &args).await,
         Verb::Run(args) => run::perform(settings, &args).await,
         Verb::Job(verb) => job::perform(settings, verb).await,
+        Verb::Data(verb) => data::perform(settings, verb).await,
         Verb::Worker(verb) => worker::perform(settings, verb).await,
         Verb::Wallet(args) => wallet::perform(settings, args).await,
         Verb::Stake(args) => stake::perform(settings, args).await,

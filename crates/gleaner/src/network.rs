@@ -6,6 +6,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use gleaner_client::data::Account;
 use gleaner_client::{Client, Token};
 use gleaner_wire::State;
 use gleaner_wire::api::WorkerView;
@@ -82,7 +83,8 @@ impl Network {
         let address = url.strip_prefix("http://").and_then(|address| address.parse().ok());
         plan.listen = address.with_context(|| format!("the hub says `{url}`, which is no address"))?;
         let token = Token::read(&plan.folder.join("hub/api.token"))?;
-        let client = Client::new(&url, token, "local")?;
+        let account = Account::open(&plan.folder.join("data"))?;
+        let client = Client::new(&url, token, "local")?.with_account(account);
         let mut network = Self { client, hub, workers: Vec::new(), plan };
         for number in 1..=network.plan.workers {
             let worker = network.plan.start_worker(network.client.url(), number)?;

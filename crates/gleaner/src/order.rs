@@ -7,6 +7,7 @@ use gleaner_chain::order::Settlement;
 use gleaner_chain::primitives::B256;
 use gleaner_chain::receipt::{self, Receipt};
 use gleaner_chain::{market, order, wallet};
+use gleaner_client::data::Attendant;
 use gleaner_client::{Client, Draft, Package};
 use gleaner_core::plan;
 use gleaner_hub::money::{ApprovalView, ChainView, ReceiptsPage, SettlementView};
@@ -14,6 +15,7 @@ use gleaner_wire::api::Submitted;
 use gleaner_wire::{Address, Amount, Hash, JobId, Order, SignedOrder};
 use tokio::time::{Instant, sleep};
 
+use crate::data::Pushing;
 use crate::failure::Advice;
 use crate::output::say;
 use crate::pending::Pending;
@@ -52,10 +54,18 @@ pub async fn purse(settings: &Settings, client: &Client) -> Result<Option<Purse>
     Ok(Some(purse))
 }
 
-/// Submits a job: without a chain as it is, else with an order that covers its cap.
-pub async fn submit(client: &Client, purse: Option<&Purse>, draft: &Draft) -> Result<Submitted> {
-    let Some(purse) = purse else { return Ok(client.submit(draft).await?) };
-    let package = client.pack(draft).await?;
+/// Submits a job: without a chain as it is, else with an order that covers its cap. Workers ask the attendant for its
+/// keys.
+pub async fn submit(client: &Client, purse: Option<&Purse>, draft: &Draft) -> Result<(Submitted, Attendant)> {
+    let mut pushing = Pushing::new();
+    let packed = client.pack(draft, |name, so_far| pushing.show(name, so_far)).await;
+    pushing.clear();
+    let package = packed?;
+    let Some(purse) = purse else {
+        let submitted = client.send(&package, None).await?;
+        let attendant = client.attendant(&package, submitted.job);
+        return Ok((submitted, attendant));
+    };
     let signed = sign(purse, &package).await?;
     let needs = signed.order.cap.checked_add(signed.order.bond).ok_or_else(|| {
         Advice::new("cap and bond are more than there can be", "lower budget.price_max in the job file")
@@ -67,7 +77,8 @@ pub async fn submit(client: &Client, purse: Option<&Purse>, draft: &Draft) -> Re
     }
     let submitted = client.send(&package, Some(&signed)).await?;
     pending.add(order::Order::from(&signed.order).id(&purse.market.domain()), needs)?;
-    Ok(submitted)
+    let attendant = client.attendant(&package, submitted.job);
+    Ok((submitted, attendant))
 }
 
 async fn sign(purse: &Purse, package: &Package<'_>) -> Result<SignedOrder> {

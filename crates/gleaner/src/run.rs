@@ -3,8 +3,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Result;
+use gleaner_client::data::Attendant;
 use gleaner_client::{Client, Draft, Fetched};
-use gleaner_wire::JobId;
+use gleaner_wire::{JobId, WorkerKey};
 use gleaner_wire::api::{JobState, JobView, Submitted};
 use tokio::time::Instant;
 
@@ -39,9 +40,10 @@ pub async fn perform(settings: &Settings, args: &Args) -> Result<ExitCode> {
     let draft = Draft::read(&args.file)?;
     let client = settings.client().await?;
     let purse = order::purse(settings, &client).await?;
-    let submitted = order::submit(&client, purse.as_ref(), &draft).await?;
+    let (submitted, attendant) = order::submit(&client, purse.as_ref(), &draft).await?;
     announce(&draft, &submitted);
     if args.detach {
+        leave_keys(&client, &attendant).await?;
         if args.json {
             json(&submitted)?
         } else {
@@ -49,7 +51,9 @@ pub async fn perform(settings: &Settings, args: &Args) -> Result<ExitCode> {
         }
         return Ok(ExitCode::SUCCESS);
     }
+    let attending = attendant.start();
     let view = follow(&client, &submitted, &draft.file.name).await?;
+    drop(attending);
     let out = args.out.clone().unwrap_or_else(|| default_folder(&draft.file.name, &submitted));
     let fetched = fetch(&client, &view, &out).await?;
     say(job::show::summary(&view).trim_end());
@@ -64,6 +68,17 @@ pub async fn perform(settings: &Settings, args: &Args) -> Result<ExitCode> {
         json(&view)?;
     }
     finish(&view, &fetched, &out, args.json)
+}
+
+/// Nobody will be here to be asked, so the keys are wrapped for all workers that are there now; the hub hands them to
+/// those that get a task.
+async fn leave_keys(client: &Client, attendant: &Attendant) -> Result<()> {
+    let workers: Vec<WorkerKey> = client.workers().await?.iter().map(|worker| worker.key).collect();
+    attendant.leave_for(&workers).await?;
+    if workers.is_empty() {
+        say("no worker is connected yet: the job waits for its keys until `gleaner job attend` gives them");
+    }
+    Ok(())
 }
 
 fn announce(draft: &Draft, submitted: &Submitted) {
@@ -82,7 +97,7 @@ async fn follow(client: &Client, submitted: &Submitted, name: &str) -> Result<Jo
     progress.clear();
     let job = submitted.job;
     watched.unwrap_or_else(|| {
-        let help = format!("`gleaner job cancel {job}` stops it, `gleaner job fetch {job}` fetches its results later");
+        let help = format!("`gleaner job attend {job}` gives workers its keys, `gleaner job fetch {job}` fetches its results later, `gleaner job cancel {job}` stops it");
         Err(Advice::new(format!("stopped watching; job {job} goes on without you"), help).into())
     })
 }

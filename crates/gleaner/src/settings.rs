@@ -2,6 +2,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use gleaner_client::data::Account;
 use gleaner_client::{Client, Token};
 
 use crate::failure::Advice;
@@ -114,9 +115,14 @@ impl Settings {
             let advice = Advice::new("the hub's token is missing", "name its file with --token-file FILE");
             anyhow::Error::new(error).context(advice)
         })?;
-        let client = Client::new(&url, token, self.requester.clone())?;
+        let client = Client::new(&url, token, self.requester.clone())?.with_account(self.account()?);
         client.health().await?;
         Ok(client)
+    }
+
+    /// Whose data it is.
+    pub fn account(&self) -> Result<Account> {
+        Ok(Account::open(&self.folder()?.join("data"))?)
     }
 
     /// A client of the hub for what it tells everybody: where its money is.

@@ -273,6 +273,19 @@ pub struct DatasetView {
     pub held: u64,
 }
 
+/// What a check of a hub's store found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckView {
+    /// Chunks that were read.
+    pub chunks: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Chunks that had gone bad; they are not there any more.
+    pub bad: u64,
+    /// Bytes of files that no chunk lay in, removed.
+    pub orphan_bytes: u64,
+}
+
 /// Somebody who got a task and waits for its keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeysWanted {

@@ -77,6 +77,8 @@ pub enum InputSpec {
         name: String,
         /// The group.
         group: u16,
+        /// What its elements are.
+        extent: Extent,
     },
     /// The outputs of all elements of group `group`, as a folder of files named by index.
     Gather {
@@ -84,6 +86,8 @@ pub enum InputSpec {
         name: String,
         /// The group.
         group: u16,
+        /// What its elements are.
+        extent: Extent,
     },
 }
 

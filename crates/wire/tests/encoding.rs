@@ -13,7 +13,7 @@ fn to_worker() -> Vec<(ToWorker, &'static str)> {
         name: "t".into(),
         work: Work::Wasm { module: BlobRef::of(b"m").into(), args: vec!["{index}".into()] },
         extent: Extent::Array("1..3".parse().expect("a range")),
-        inputs: vec![InputSpec::Gather { name: "in".into(), group: 0 }],
+        inputs: vec![InputSpec::Gather { name: "in".into(), group: 0, extent: Extent::Single }],
         limits: Limits { time_ms: Millis(60_000), memory: 1 << 28, output: 1 << 26 },
     };
     let start = StartAttempt {

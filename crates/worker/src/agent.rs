@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use futures_util::{StreamExt, stream};
 use gleaner_wire::{AttemptId, Cause, Finished, JobId, Micros, Outcome, StartAttempt, TaskSpec, ToWorker};
 
+use crate::depot::Depot;
 use crate::failure::Failure;
 use crate::group::{Group, Preparer, Ready};
 use crate::holdings::Holdings;
@@ -22,6 +23,7 @@ const PREPARED_AT_A_TIME: usize = 16;
 pub struct Agent {
     pub(crate) outbox: Arc<Outbox>,
     pub(crate) hub: HubLink,
+    pub(crate) depot: Arc<Depot>,
     holdings: Mutex<Holdings>,
     groups: Mutex<HashMap<(JobId, u16), Arc<Group>>>,
     cancels: Arc<Cancels>,
@@ -53,10 +55,17 @@ pub enum Breach {
 
 impl Agent {
     /// A worker with these devices.
-    pub fn new(lanes: Vec<Lane>, preparer: Preparer, shared: Arc<Shared>, outbox: Arc<Outbox>, hub: HubLink) -> Self {
+    pub fn new(
+        lanes: Vec<Lane>,
+        preparer: Preparer,
+        shared: Arc<Shared>,
+        outbox: Arc<Outbox>,
+        hub: HubLink,
+        depot: Arc<Depot>,
+    ) -> Self {
         let cancels = shared.cancels.clone();
         let (holdings, groups) = (Mutex::default(), Mutex::default());
-        Self { outbox, hub, holdings, groups, cancels, lanes, preparer, shared }
+        Self { outbox, hub, depot, holdings, groups, cancels, lanes, preparer, shared }
     }
 
     /// The attempts and results that the worker holds.
@@ -183,18 +192,19 @@ mod tests {
     use tokio::sync::mpsc;
 
     use super::*;
-    use crate::blobs::Cache;
     use crate::deliver::Delivery;
 
     /// A worker without devices: whatever it starts fails at once.
     fn agent(dir: &std::path::Path) -> Arc<Agent> {
         let hub = HubLink::new("http://127.0.0.1:9").expect("an address");
-        let cache = Arc::new(Cache::open(dir.to_path_buf(), 1000, hub.clone()).expect("opens"));
+        let key = ed25519_dalek::SigningKey::from_bytes(&[1; 32]);
+        let depot = Arc::new(Depot::with_limit(dir, key, hub.clone(), 1 << 20).expect("opens"));
         let (outbox, cancels) = (Arc::new(Outbox::default()), Arc::new(Cancels::default()));
         let runtime = tokio::runtime::Handle::current();
-        let delivery = Delivery::new(runtime, hub.clone(), outbox.clone(), cancels.clone());
+        let delivery = Delivery::new(runtime, depot.clone(), outbox.clone(), cancels.clone());
         let shared = Arc::new(Shared { delivery, cancels, logs: mpsc::channel(1).0 });
-        Arc::new(Agent::new(Vec::new(), Preparer::new(cache, hub.clone(), None), shared, outbox, hub))
+        let preparer = Preparer::new(depot.clone(), hub.clone(), None);
+        Arc::new(Agent::new(Vec::new(), preparer, shared, outbox, hub, depot))
     }
 
     fn start(attempts: impl IntoIterator<Item = u64>) -> ToWorker {

@@ -8,7 +8,7 @@ use gleaner_wire::{Address, Amount, Offer, WorkerId};
 pub struct Config {
     /// The hub's address, `http://HOST:PORT`.
     pub hub: String,
-    /// Where the worker keeps its key, its blob cache and its scratch files.
+    /// Where the worker keeps its key, its store of sealed chunks and its scratch files.
     pub dir: PathBuf,
     /// The name its owner gave it.
     pub name: String,
@@ -85,6 +85,9 @@ pub enum Error {
     /// The address is not one of a hub.
     #[error(transparent)]
     Address(#[from] gleaner_client::Error),
+    /// The store of sealed chunks cannot be used.
+    #[error("the store of sealed chunks cannot be used")]
+    Store(#[source] gleaner_data::store::Error),
     /// Nothing works that could be offered.
     #[error("nothing to share: {}. `gleaner doctor` says how to fix it", .0.join("; "))]
     NothingToOffer(Vec<String>),

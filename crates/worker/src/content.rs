@@ -1,22 +1,22 @@
-//! What a task reads: bytes, files of the blob cache, and folders of them. Cheap to clone, never written to.
+//! What a task reads: bytes, files of opened datasets, and folders of them. Cheap to clone, never written to.
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 
 use gleaner_wire::Output;
 
-use crate::blobs::Blob;
+use crate::depot::OpenFile;
 
 /// The most files of one input that is a folder.
-pub const FOLDER_FILES_MAX: usize = 65_536;
+pub const FOLDER_FILES_MAX: usize = 1 << 20;
 
 /// Something a task reads.
 #[derive(Clone, Debug)]
 pub enum Content {
     /// Bytes that travelled inside a reference.
     Bytes(Output),
-    /// A file in the blob cache; it stays there for as long as this lives.
-    File(Arc<Blob>),
+    /// A file of an opened dataset; it stays there for as long as this lives.
+    File(Arc<OpenFile>),
     /// Named files.
     Folder(Arc<BTreeMap<String, Content>>),
     /// The outputs of all elements of a group; each is named by its position.
@@ -42,7 +42,7 @@ impl Content {
     pub fn bytes(&self) -> u64 {
         match self {
             Self::Bytes(output) => output.content().unwrap_or_default().len() as u64,
-            Self::File(blob) => blob.bytes(),
+            Self::File(file) => file.bytes(),
             Self::Folder(_) | Self::Gather(_) => 0,
         }
     }
@@ -89,7 +89,7 @@ impl Content {
     pub fn read(&self) -> io::Result<Vec<u8>> {
         match self {
             Self::Bytes(output) => Ok(output.content().unwrap_or_default().to_vec()),
-            Self::File(blob) => std::fs::read(blob.path()),
+            Self::File(file) => std::fs::read(file.path()),
             Self::Folder(_) | Self::Gather(_) => Err(io::ErrorKind::IsADirectory.into()),
         }
     }

@@ -4,14 +4,12 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::{StreamExt, TryStreamExt, stream};
-use gleaner_wire::{
-    AttemptId, BlobRef, Cause, FILE_LIST_BYTES_MAX, Hash, InputSpec, JobId, Millis, Output, StartAttempt, TaskSpec,
-    Work,
-};
+use gleaner_data::seal::{DatasetKey, Keys};
+use gleaner_wire::{AttemptId, Cause, DataRef, Extent, Hash, InputSpec, JobId, Millis, Output, StartAttempt, TaskSpec, Work};
 use tokio::sync::{OnceCell, Semaphore, SemaphorePermit};
 
-use crate::blobs::Cache;
-use crate::content::{Content, FOLDER_FILES_MAX};
+use crate::content::Content;
+use crate::depot::{Depot, GroupKeys};
 use crate::failure::Failure;
 use crate::hub_link::HubLink;
 use crate::wasm::{PROGRAM_BYTES_MAX, Program, Wasm};
@@ -37,6 +35,7 @@ pub struct Group {
 /// What all elements of a group share.
 struct Prepared {
     program: ReadyProgram,
+    keys: GroupKeys,
     /// The shared inputs by their position; `None` where each element has its own.
     inputs: Vec<Option<Content>>,
     /// The inputs of an element, if all are shared.
@@ -74,11 +73,13 @@ pub struct Ready {
     pub program: ReadyProgram,
     /// What it reads.
     pub inputs: Arc<Inputs>,
+    /// What seals its output.
+    pub keys: Arc<Keys>,
 }
 
 /// Makes attempts ready: fetches and compiles.
 pub struct Preparer {
-    cache: Arc<Cache>,
+    depot: Arc<Depot>,
     hub: HubLink,
     wasm: Option<Arc<Wasm>>,
     programs: Mutex<HashMap<Hash, Arc<Program>>>,
@@ -117,7 +118,10 @@ impl Group {
         let prepared = self.ready.get()?;
         let inputs = match &prepared.whole {
             Some(inputs) => inputs.clone(),
-            None => self.inputs(prepared.with_own(&start.outputs)?).ok()?,
+            None if start.outputs.iter().all(|output| output.content().is_some()) => {
+                self.inputs(prepared.with_own(self, start)?).ok()?
+            }
+            None => return None,
         };
         Some(self.attempt(start, prepared, inputs))
     }
@@ -130,6 +134,15 @@ impl Group {
             group: self.clone(),
             program: prepared.program.clone(),
             inputs,
+            keys: Arc::clone(&prepared.keys.output),
+        }
+    }
+
+    /// What the elements are of the task whose output an input is.
+    fn extent_of(&self, position: usize) -> Extent {
+        match self.spec.inputs.get(position) {
+            Some(InputSpec::Output { extent, .. } | InputSpec::Gather { extent, .. }) => *extent,
+            Some(InputSpec::File { .. } | InputSpec::Folder { .. }) | None => Extent::Single,
         }
     }
 
@@ -143,37 +156,42 @@ impl Group {
 }
 
 impl Prepared {
-    /// The inputs of an element with these outputs of its own, if all of those travelled inline.
-    fn with_own(&self, outputs: &[Output]) -> Option<Vec<Content>> {
-        let mut own = outputs.iter().copied();
-        let content = |shared: &Option<Content>| match shared {
+    /// The inputs of an element whose own ones all travelled inline.
+    fn with_own(&self, group: &Group, start: &StartAttempt) -> Option<Vec<Content>> {
+        let mut own = start.outputs.iter().copied();
+        let content = |(position, shared): (usize, &Option<Content>)| match shared {
             Some(content) => Some(content.clone()),
-            None => own.next().filter(|output| output.content().is_some()).map(Content::Bytes),
+            None => {
+                let keys = self.keys.of_input(position).ok()?;
+                Depot::inline(own.next()?, &keys, &group.extent_of(position), start.index).ok()
+            }
         };
-        self.inputs.iter().map(content).collect()
+        self.inputs.iter().enumerate().map(content).collect()
     }
 }
 
 impl Preparer {
-    /// Fetches into this cache from this hub; compiles for this runtime, if there is one.
-    pub fn new(cache: Arc<Cache>, hub: HubLink, wasm: Option<Arc<Wasm>>) -> Self {
-        Self { cache, hub, wasm, programs: Mutex::default() }
+    /// Fetches into this depot from this hub; compiles for this runtime, if there is one.
+    pub fn new(depot: Arc<Depot>, hub: HubLink, wasm: Option<Arc<Wasm>>) -> Self {
+        Self { depot, hub, wasm, programs: Mutex::default() }
     }
 
     /// Makes an attempt ready.
     pub async fn prepare(&self, group: &Arc<Group>, start: &StartAttempt) -> Result<Ready, Failure> {
-        let prepared = group.ready.get_or_try_init(|| self.prepare_group(group)).await?;
+        let prepared = group.ready.get_or_try_init(|| Box::pin(self.prepare_group(group))).await?;
         if let Some(inputs) = &prepared.whole {
             return Ok(group.attempt(start, prepared, inputs.clone()));
         }
         let mut own = start.outputs.iter();
         let mut contents = Vec::with_capacity(prepared.inputs.len());
-        for shared in &prepared.inputs {
+        for (position, shared) in prepared.inputs.iter().enumerate() {
             contents.push(match shared {
                 Some(content) => content.clone(),
                 None => {
                     let missing = || Failure::new(Cause::HubFault, "the hub left out an output that the task reads");
-                    self.output(*own.next().ok_or_else(missing)?).await?
+                    let output = *own.next().ok_or_else(missing)?;
+                    let keys = prepared.keys.of_input(position)?;
+                    Box::pin(self.depot.output(output, &keys, &group.extent_of(position), start.index)).await?
                 }
             });
         }
@@ -181,38 +199,50 @@ impl Preparer {
     }
 
     async fn prepare_group(&self, group: &Group) -> Result<Prepared, Failure> {
+        let keys = self.depot.keys(group.job, group.number).await?;
+        let opens = keys.task.program_key();
         let program = match &group.spec.work {
-            Work::Wasm { module, .. } => ReadyProgram::Wasm(self.compiled(*module).await?),
-            Work::Wgsl { kernel, .. } => ReadyProgram::Wgsl(self.source(*kernel).await?),
+            Work::Wasm { module, .. } => ReadyProgram::Wasm(self.compiled(*module, &opens).await?),
+            Work::Wgsl { kernel, .. } => ReadyProgram::Wgsl(self.source(*kernel, &opens).await?),
         };
         let mut inputs = Vec::new();
-        for input in &group.spec.inputs {
+        for (position, input) in group.spec.inputs.iter().enumerate() {
+            let opens = || keys.task.input_key(position).ok_or_else(crate::depot::missing);
             inputs.push(match input {
-                InputSpec::File { blob, .. } => Some(Content::File(self.cache.blob(*blob).await?)),
+                InputSpec::File { data, .. } => {
+                    let file = self.depot.dataset(*data, &opens()?).await?.file();
+                    Some(Content::File(Arc::new(file.map_err(|error| unreadable(&error))?)))
+                }
+                InputSpec::Folder { data, .. } => {
+                    let opened = self.depot.dataset(*data, &opens()?).await?;
+                    Some(opened.content().map_err(|error| unreadable(&error))?)
+                }
                 InputSpec::Output { .. } => None,
-                InputSpec::Gather { group: gathered, .. } => Some(self.gather(group.job, *gathered).await?),
+                InputSpec::Gather { group: from, extent, .. } => {
+                    Some(self.gather(group.job, *from, &keys.of_input(position)?, extent).await?)
+                }
             });
         }
         let whole = inputs.iter().cloned().collect::<Option<Vec<_>>>();
         let whole = whole.map(|contents| group.inputs(contents)).transpose()?;
         tracing::debug!(job = %group.job, group = group.number, "a task is ready to run");
-        Ok(Prepared { program, inputs, whole })
+        Ok(Prepared { program, keys, inputs, whole })
     }
 
-    async fn compiled(&self, module: BlobRef) -> Result<Arc<Program>, Failure> {
+    async fn compiled(&self, module: DataRef, opens: &DatasetKey) -> Result<Arc<Program>, Failure> {
         if let Some(program) = self.known(module) {
             return Ok(program);
         }
         let missing = || Failure::new(Cause::HubFault, "this worker does not offer wasm");
         let wasm = self.wasm.clone().ok_or_else(missing)?;
         // It is fetched before its turn, so that nobody waits for a slow network, and read within it.
-        let blob = self.cache.blob_up_to(module, PROGRAM_BYTES_MAX).await?;
+        let fetched = self.depot.dataset(module, opens).await?;
         let turn = Turn::wait().await;
         if let Some(program) = self.known(module) {
             return Ok(program);
         }
-        let bytes = self.cache.read(module, PROGRAM_BYTES_MAX).await?;
-        drop(blob);
+        let bytes = self.depot.read_file(module, opens, PROGRAM_BYTES_MAX).await?;
+        drop(fetched);
         let (program, turn) = turn.compile(move || wasm.compile(&bytes).map(Arc::new)).await?;
         self.keep(module, &program);
         drop(turn);
@@ -220,56 +250,41 @@ impl Preparer {
     }
 
     /// A program that is compiled already.
-    fn known(&self, module: BlobRef) -> Option<Arc<Program>> {
-        self.programs.lock().unwrap_or_else(PoisonError::into_inner).get(&module.id).cloned()
+    fn known(&self, module: DataRef) -> Option<Arc<Program>> {
+        self.programs.lock().unwrap_or_else(PoisonError::into_inner).get(&module.root.id).cloned()
     }
 
-    fn keep(&self, module: BlobRef, program: &Arc<Program>) {
+    fn keep(&self, module: DataRef, program: &Arc<Program>) {
         let mut programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
         if programs.len() >= PROGRAMS_MAX {
             programs.retain(|_, program| Arc::strong_count(program) > 1);
         }
         if programs.len() < PROGRAMS_MAX {
-            programs.insert(module.id, program.clone());
+            programs.insert(module.root.id, program.clone());
         }
     }
 
-    async fn source(&self, kernel: BlobRef) -> Result<Arc<str>, Failure> {
-        let bytes = self.cache.read(kernel, SOURCE_BYTES_MAX).await?;
+    async fn source(&self, kernel: DataRef, opens: &DatasetKey) -> Result<Arc<str>, Failure> {
+        let bytes = self.depot.read_file(kernel, opens, SOURCE_BYTES_MAX).await?;
         let text =
             String::from_utf8(bytes).map_err(|_| Failure::new(Cause::BadInput, "the kernel is not UTF-8 text"))?;
         Ok(text.into())
     }
 
     /// The outputs of all elements of another group.
-    async fn gather(&self, job: JobId, group: u16) -> Result<Content, Failure> {
-        let bytes = self.hub.with(|client| async move { client.outputs(job, group).await }).await?;
+    async fn gather(&self, job: JobId, group: u16, keys: &Keys, extent: &Extent) -> Result<Content, Failure> {
+        let bytes = self.hub.with(|hub| async move { hub.outputs(job, group).await }).await?;
         let outputs = postcard::from_bytes::<Vec<Output>>(&bytes)
             .map_err(|_| Failure::new(Cause::HubFault, "the hub's list of outputs makes no sense"))?;
-        let contents = stream::iter(outputs).map(|output| self.output(output)).buffered(FETCHES_AT_A_TIME);
+        let contents = stream::iter((0..).zip(outputs))
+            .map(|(index, output)| self.depot.output(output, keys, extent, index))
+            .buffered(FETCHES_AT_A_TIME);
         Ok(Content::Gather(Arc::new(contents.try_collect().await?)))
     }
+}
 
-    /// The content of an output.
-    async fn output(&self, output: Output) -> Result<Content, Failure> {
-        match output {
-            Output::Inline { .. } => Ok(Content::Bytes(output)),
-            Output::Blob(blob) => Ok(Content::File(self.cache.blob(blob).await?)),
-            Output::Files(list) => {
-                let refuse = || Failure::new(Cause::BadInput, "the list of an output's files makes no sense");
-                let bytes = self.cache.read(list, FILE_LIST_BYTES_MAX).await?;
-                let files = postcard::from_bytes::<Vec<(String, BlobRef)>>(&bytes).map_err(|_| refuse())?;
-                if files.len() > FOLDER_FILES_MAX {
-                    return Err(refuse());
-                }
-                let fetch = |(name, blob): (String, BlobRef)| async move {
-                    self.cache.blob(blob).await.map(|blob| (name, Content::File(blob)))
-                };
-                let files = stream::iter(files).map(fetch).buffered(FETCHES_AT_A_TIME);
-                Content::folder(files.try_collect().await?).ok_or_else(refuse)
-            }
-        }
-    }
+fn unreadable(error: &std::io::Error) -> Failure {
+    Failure::new(Cause::BadInput, format!("an input cannot be read: {error}"))
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! The way to the hub's blob store. Tokens live as long as a connection, so whoever needs the store waits here for
-//! the current one and tries again when it changes.
+//! The way to the hub's data. Tokens live as long as a connection, so whoever needs the hub waits here for the current
+//! one and tries again when it changes.
 use std::time::Duration;
 
-use gleaner_client::blobs::BlobClient;
+use gleaner_client::data::HubData;
 use gleaner_client::{Error, Token};
 use gleaner_wire::Cause;
 use tokio::sync::watch;
@@ -13,28 +13,28 @@ use crate::failure::Failure;
 const TRIES_MAX: u32 = 120;
 const WAIT: Duration = Duration::from_secs(2);
 
-/// The blob store of the connected hub. Clones see the same connection.
+/// The data of the connected hub. Clones see the same connection.
 #[derive(Clone, Debug)]
 pub struct HubLink {
-    client: BlobClient,
+    client: HubData,
     current: watch::Sender<Link>,
 }
 
 #[derive(Clone, Debug)]
 enum Link {
     Waiting,
-    Connected(BlobClient),
+    Connected(HubData),
     Closed,
 }
 
 impl HubLink {
     /// A link to the hub at this address, not connected yet.
     pub fn new(url: &str) -> Result<Self, Error> {
-        Ok(Self { client: BlobClient::new(url, Token::new(""))?, current: watch::Sender::new(Link::Waiting) })
+        Ok(Self { client: HubData::new(url, Token::new(""))?, current: watch::Sender::new(Link::Waiting) })
     }
 
     /// A connection stands, with this token.
-    pub fn connected(&self, token: String) {
+    pub fn connect(&self, token: String) {
         self.current.send_replace(Link::Connected(self.client.with_token(Token::new(token))));
     }
 
@@ -43,15 +43,36 @@ impl HubLink {
         self.current.send_replace(Link::Waiting);
     }
 
-    /// The worker ends: whoever waits for the store fails.
+    /// Where the hub's relay is, as this machine reaches it.
+    pub fn relay_url(&self, port: u16) -> Option<String> {
+        let host = self.client.url().strip_prefix("http://")?;
+        let host = host.rsplit_once(':').map_or(host, |(host, _)| host);
+        Some(format!("http://{host}:{port}"))
+    }
+
+    /// The hub, once a connection stands.
+    pub async fn connected(&self) -> Result<HubData, Failure> {
+        let mut current = self.current.subscribe();
+        loop {
+            match current.borrow_and_update().clone() {
+                Link::Connected(client) => return Ok(client),
+                Link::Closed => return Err(Failure::new(Cause::WorkerLeft, "the worker ends")),
+                Link::Waiting => {}
+            }
+            // The sender is part of this link, so it outlives the wait.
+            let _ = current.changed().await;
+        }
+    }
+
+    /// The worker ends: whoever waits for the hub fails.
     pub fn close(&self) {
         self.current.send_replace(Link::Closed);
     }
 
-    /// Does something with the store, through reconnections.
+    /// Does something with the hub, through reconnections.
     pub async fn with<T, F: Future<Output = Result<T, Error>>>(
         &self,
-        work: impl Fn(BlobClient) -> F,
+        work: impl Fn(HubData) -> F,
     ) -> Result<T, Failure> {
         let mut current = self.current.subscribe();
         let mut tried = 0;
@@ -74,7 +95,7 @@ impl HubLink {
             if tried >= TRIES_MAX || !may_pass(&error) {
                 return Err(blame(&error));
             }
-            tracing::debug!(%error, tried, "trying the blob store again");
+            tracing::debug!(%error, tried, "trying the hub's data again");
             // A new connection is worth a try at once.
             let _ = tokio::time::timeout(WAIT, current.changed()).await;
         }
@@ -84,12 +105,15 @@ impl HubLink {
 /// Whether the error goes away by itself: nobody answers, the token is of an older connection, or there is no room.
 fn may_pass(error: &Error) -> bool {
     match error {
-        Error::Unreachable { .. } => true,
+        Error::Unreachable { .. } | Error::Fetch { .. } => true,
         Error::Refused(problem) => matches!(problem.status, 401 | 403 | 429 | 503 | 507),
         Error::Address { .. }
         | Error::JobFile { .. }
         | Error::Answer { .. }
-        | Error::Corrupt(_)
+        | Error::Pack { .. }
+        | Error::Unpack { .. }
+        | Error::NoKeys(_)
+        | Error::NoAccount
         | Error::File { .. }
         | Error::UnsafeName(_) => false,
     }
@@ -97,13 +121,15 @@ fn may_pass(error: &Error) -> bool {
 
 fn blame(error: &Error) -> Failure {
     let cause = match error {
-        Error::File { .. } => Cause::DeviceFault,
+        Error::File { .. } | Error::Pack { .. } | Error::Unpack { .. } => Cause::DeviceFault,
         Error::Unreachable { .. }
         | Error::Refused(_)
         | Error::Address { .. }
         | Error::JobFile { .. }
         | Error::Answer { .. }
-        | Error::Corrupt(_)
+        | Error::Fetch { .. }
+        | Error::NoKeys(_)
+        | Error::NoAccount
         | Error::UnsafeName(_) => Cause::HubFault,
     };
     let source = std::error::Error::source(error).map(|source| format!(": {source}")).unwrap_or_default();

@@ -38,6 +38,11 @@ impl Identity {
         WorkerKey(self.key.verifying_key().to_bytes())
     }
 
+    /// The key, by which this machine is known to others and which opens what was wrapped for it.
+    pub fn key(&self) -> SigningKey {
+        self.key.clone()
+    }
+
     /// Signs a hub's challenge.
     pub fn sign(&self, nonce: &[u8; 32]) -> Vec<u8> {
         self.key.sign(&challenge_bytes(nonce, &self.public())).to_bytes().to_vec()

@@ -9,7 +9,7 @@ use gleaner_wire::{Cause, Micros, Work};
 use tokio::sync::mpsc;
 
 use crate::arguments;
-use crate::deliver::Delivery;
+use crate::deliver::{Delivery, Sealing};
 use crate::failure::{End, Failure, Run};
 use crate::group::{Ready, ReadyProgram};
 use crate::log::{Log, Piece};
@@ -131,12 +131,12 @@ fn work(queue: &Queue, engine: Engine, shared: &Shared) {
         Engine::Wgsl(launcher, adapter) => Hands::Wgsl(Box::new(Supervisor::new(launcher, *adapter))),
     };
     while let Some((ready, last)) = queue.next(&mut hands) {
-        let attempt = ready.attempt;
+        let of = sealing(&ready);
         let run = catch_unwind(AssertUnwindSafe(|| hands.run(&ready, shared))).unwrap_or_else(|_| Run {
             ran: Micros(0),
             end: End::Failed(Failure::new(Cause::DeviceFault, "the worker itself failed on this attempt")),
         });
-        shared.delivery.hand_over(attempt, run, last);
+        shared.delivery.hand_over(of, run, last);
     }
 }
 
@@ -173,6 +173,11 @@ impl Hands {
             }
         }
     }
+}
+
+fn sealing(ready: &Ready) -> Sealing {
+    let place = ready.group.spec.extent.value(ready.index);
+    Sealing { attempt: ready.attempt, job: ready.group.job, place, keys: Arc::clone(&ready.keys) }
 }
 
 fn call(ready: &Ready, shared: &Shared) -> Call {

@@ -13,9 +13,9 @@ pub mod wgsl;
 
 mod agent;
 mod arguments;
-mod blobs;
 mod config;
 mod deliver;
+mod depot;
 mod doctor;
 mod group;
 mod holdings;
@@ -27,8 +27,8 @@ mod run;
 mod self_test;
 mod session;
 
-pub use blobs::Blob;
 pub use config::{Config, Error, Report};
+pub use depot::OpenFile;
 pub use doctor::{Finding, State, doctor};
 pub use run::run;
 pub use self_test::{Tested, self_test};

@@ -5,9 +5,9 @@ use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 
 use crate::agent::Agent;
-use crate::blobs::Cache;
 use crate::config::{Config, Error, Report};
 use crate::deliver::Delivery;
+use crate::depot::Depot;
 use crate::group::Preparer;
 use crate::hub_link::HubLink;
 use crate::identity::Identity;
@@ -20,9 +20,6 @@ use crate::watch::Cancels;
 
 const DELAY_FIRST: Duration = Duration::from_millis(100);
 const DELAY_MAX: Duration = Duration::from_secs(10);
-const CACHE: &str = "blobs";
-/// The most bytes of blobs that are kept, where the disk has twice as many free.
-const CACHE_BYTES_MAX: u64 = 20 << 30;
 
 /// Runs a worker until `stop` becomes true or the hub refuses it. A lost connection is made again; what runs goes
 /// on meanwhile.
@@ -43,7 +40,7 @@ pub async fn run(
         return Err(Error::NothingToOffer(missing.iter().map(ToString::to_string).collect()));
     }
     offer.check()?;
-    let (agent, mut logs) = assemble(&config, tested, hub)?;
+    let (agent, mut logs) = assemble(&config, &identity, tested, hub)?;
     let sessions = Sessions { url: &config.hub, identity: &identity, offer: &offer, agent: &agent, report: &report };
     let ended = stay_connected(&sessions, &mut logs, &mut stop).await;
     agent.stop();
@@ -52,14 +49,16 @@ pub async fn run(
     ended
 }
 
-fn assemble(config: &Config, tested: Tested, hub: HubLink) -> Result<(Arc<Agent>, mpsc::Receiver<Piece>), Error> {
-    let cache_dir = config.dir.join(CACHE);
-    let room = crate::doctor::free_bytes(&config.dir).map_err(Error::file("look at", &config.dir))?;
-    let cache = Cache::open(cache_dir.clone(), CACHE_BYTES_MAX.min(room / 2), hub.clone());
-    let cache = Arc::new(cache.map_err(Error::file("open the blob cache", &cache_dir))?);
+fn assemble(
+    config: &Config,
+    identity: &Identity,
+    tested: Tested,
+    hub: HubLink,
+) -> Result<(Arc<Agent>, mpsc::Receiver<Piece>), Error> {
+    let depot = Arc::new(Depot::open(&config.dir, identity.key(), hub.clone())?);
     let (outbox, cancels) = (Arc::new(Outbox::default()), Arc::new(Cancels::default()));
     let runtime = tokio::runtime::Handle::current();
-    let delivery = Delivery::new(runtime, hub.clone(), outbox.clone(), cancels.clone());
+    let delivery = Delivery::new(runtime, depot.clone(), outbox.clone(), cancels.clone());
     let (log_sender, logs) = mpsc::channel(PIECES_WAITING_MAX);
     let shared = Arc::new(Shared { delivery, cancels, logs: log_sender });
     let lanes = tested
@@ -69,8 +68,8 @@ fn assemble(config: &Config, tested: Tested, hub: HubLink) -> Result<(Arc<Agent>
         .enumerate()
         .map(|(number, (engine, device))| Lane::start(&format!("device-{number}"), device.slots, engine, &shared));
     let lanes = lanes.collect::<Result<Vec<_>, _>>().map_err(Error::file("start threads for", &config.dir))?;
-    let preparer = Preparer::new(cache, hub.clone(), tested.wasm);
-    Ok((Arc::new(Agent::new(lanes, preparer, shared, outbox, hub)), logs))
+    let preparer = Preparer::new(depot.clone(), hub.clone(), tested.wasm);
+    Ok((Arc::new(Agent::new(lanes, preparer, shared, outbox, hub, depot)), logs))
 }
 
 async fn stay_connected(

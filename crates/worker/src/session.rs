@@ -27,6 +27,8 @@ const SEND_TIME_MAX: Duration = Duration::from_secs(20);
 const FAREWELL_TIME_MAX: Duration = Duration::from_secs(2);
 /// The pause between two pieces of logs, so that they never hold up results and heartbeats.
 const LOG_PAUSE: Duration = Duration::from_millis(5);
+/// How often the hub is told what this machine holds of datasets, if that has changed.
+const HOLDINGS_TIME: Duration = Duration::from_secs(5);
 const BUFFER_BYTES: usize = 8 * 1024;
 /// Heartbeats that may go unanswered before the connection counts as dead.
 const UNANSWERED_MAX: u32 = 3;
@@ -94,7 +96,7 @@ impl Sessions<'_> {
             Err(ended) => return ended,
         };
         (self.report)(Report::Connected { worker: welcome.worker });
-        self.agent.hub.connected(welcome.token);
+        self.agent.hub.connect(welcome.token);
         let silence_max = welcome.heartbeat * (UNANSWERED_MAX + 1);
         let ended = tokio::select! {
             ended = self.read(stream, silence_max) => ended,
@@ -189,6 +191,8 @@ impl Sessions<'_> {
         let mut pieces = VecDeque::new();
         let mut beats = interval(heartbeat);
         beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let (mut holdings, mut told) = (interval(HOLDINGS_TIME), Vec::new());
+        holdings.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
                 results = self.agent.outbox.take() => {
@@ -200,6 +204,14 @@ impl Sessions<'_> {
                     send(&mut sink, &ToHub::Heartbeat { held }).await?;
                     // The answer shows that the hub is there, even if it has nothing to say.
                     in_time(sink.send(Message::Ping(Default::default()))).await?;
+                }
+                _ = holdings.tick() => {
+                    let depot = Arc::clone(&self.agent.depot);
+                    let held = tokio::task::spawn_blocking(move || depot.held()).await.unwrap_or_default();
+                    if held != told {
+                        told.clone_from(&held);
+                        send(&mut sink, &ToHub::Holds(held)).await?;
+                    }
                 }
                 Some((attempt, text)) = next_log(logs, &mut pieces, log_at) => {
                     log_at = Instant::now() + LOG_PAUSE;

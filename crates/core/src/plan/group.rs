@@ -45,11 +45,11 @@ pub(super) fn plan_group(
     file: &JobFile,
     at: usize,
     names: &BTreeMap<&str, u16>,
-    counts: &[u64],
+    extents: &[Extent],
 ) -> Result<Group, Error> {
     let task = &file.tasks[at];
-    let extent = extent(task, at)?;
-    let inputs = inputs(task, at, names, counts)?;
+    let extent = extents[at];
+    let inputs = inputs(task, at, names, extents)?;
     let work = work(task, at)?;
     let needs = needs(&file.needs, task, at, &work, &extent)?;
     let output = task.output_max.unwrap_or(OUTPUT_DEFAULT);
@@ -61,7 +61,7 @@ pub(super) fn plan_group(
     Ok(Group { spec: TaskSpec { name: task.name.clone(), work, extent, inputs, limits }, needs, memo: task.memo })
 }
 
-fn inputs(task: &TaskFile, at: usize, names: &BTreeMap<&str, u16>, counts: &[u64]) -> Result<Vec<InputSpec>, Error> {
+fn inputs(task: &TaskFile, at: usize, names: &BTreeMap<&str, u16>, extents: &[Extent]) -> Result<Vec<InputSpec>, Error> {
     if task.inputs.len() > INPUTS_MAX {
         return Err(Error::new(format!("task[{at}].input"), Reason::Range("the number of inputs", "at most 256")));
     }
@@ -74,7 +74,7 @@ fn inputs(task: &TaskFile, at: usize, names: &BTreeMap<&str, u16>, counts: &[u64
         if inputs.iter().any(|seen| seen.name() == input.name) {
             return Err(Error::new(place(".name"), Reason::NameTwice(input.name.clone())));
         }
-        inputs.push(input_spec(input, counts[at], names, counts, place)?);
+        inputs.push(input_spec(input, extents[at].count(), names, extents, place)?);
     }
     Ok(inputs)
 }
@@ -83,7 +83,7 @@ fn input_spec(
     input: &InputFile,
     ours: u64,
     names: &BTreeMap<&str, u16>,
-    counts: &[u64],
+    extents: &[Extent],
     place: impl Fn(&str) -> String,
 ) -> Result<InputSpec, Error> {
     let name = input.name.clone();
@@ -96,13 +96,14 @@ fn input_spec(
         (None, None, Some(from)) => {
             let unknown = || Error::new(place(".from"), Reason::UnknownTask(from.clone()));
             let group = *names.get(from.as_str()).ok_or_else(unknown)?;
-            let theirs = counts[usize::from(group)];
+            let extent = extents[usize::from(group)];
+            let theirs = extent.count();
             if input.same_index && theirs != ours {
                 let reason = Reason::SameIndex { from: from.clone(), theirs, ours };
                 return Err(Error::new(place(".same_index"), reason));
             }
             let single = input.same_index || theirs == 1;
-            Ok(if single { InputSpec::Output { name, group } } else { InputSpec::Gather { name, group } })
+            Ok(if single { InputSpec::Output { name, group, extent } } else { InputSpec::Gather { name, group, extent } })
         }
         (None, None, None) | (Some(_), Some(_), _) | (Some(_), _, Some(_)) | (_, Some(_), Some(_)) => {
             Err(Error::new(place(""), Reason::InputForm))

@@ -9,7 +9,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use gleaner_wire::job_file::{JobFile, Prefer};
-use gleaner_wire::{Amount, Millis, Needs, TASKS_MAX, TaskSpec};
+use gleaner_wire::{Amount, Extent, Millis, Needs, TASKS_MAX, TaskSpec};
 use serde::{Deserialize, Serialize};
 
 pub use error::{Error, Reason};
@@ -68,26 +68,26 @@ pub fn plan(file: &JobFile) -> Result<Graph, Error> {
         return Err(Error::new("budget.price_max", Reason::Free));
     }
     let names = order::names(file)?;
-    let counts = counts(file)?;
+    let extents = extents(file)?;
     let groups = file.tasks.iter().enumerate();
-    let groups = groups.map(|(at, _)| group::plan_group(file, at, &names, &counts)).collect::<Result<Vec<_>, _>>()?;
+    let groups = groups.map(|(at, _)| group::plan_group(file, at, &names, &extents)).collect::<Result<Vec<_>, _>>()?;
     order::refuse_cycles(file, &names)?;
     Ok(Graph { name: file.name.clone(), prefer: file.prefer, price_max: file.budget.price_max, time_max, groups })
 }
 
-/// How many elements each group has; refused where the sum is over the limit.
-fn counts(file: &JobFile) -> Result<Vec<u64>, Error> {
+/// What the elements of each group are; refused where there are more than the limit in all.
+fn extents(file: &JobFile) -> Result<Vec<Extent>, Error> {
     let mut total = 0_u64;
-    let mut counts = Vec::with_capacity(file.tasks.len());
+    let mut extents = Vec::with_capacity(file.tasks.len());
     for (at, task) in file.tasks.iter().enumerate() {
-        let count = group::extent(task, at)?.count();
-        total = total.saturating_add(count);
+        let extent = group::extent(task, at)?;
+        total = total.saturating_add(extent.count());
         if total > TASKS_MAX {
             return Err(Error::new(format!("task[{at}]"), Reason::TooManyTasks(total)));
         }
-        counts.push(count);
+        extents.push(extent);
     }
-    Ok(counts)
+    Ok(extents)
 }
 
 fn span(at: &str, text: Option<&str>, default: Millis) -> Result<Millis, Error> {

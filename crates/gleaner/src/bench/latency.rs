@@ -27,7 +27,7 @@ pub async fn measure(runs: u32) -> Result<Vec<Figure>> {
     for run in 0..RUNS_BEFORE + runs {
         let draft = Draft::read(&job)?;
         let start = Instant::now();
-        let submitted = client.submit(&draft).await?;
+        let (submitted, _keys) = client.submit(&draft).await?;
         tokio::time::timeout(WAIT_MAX, done(&mut events, submitted.job)).await??;
         ensure!(client.results(submitted.job, None, 0).await?.results.len() == 1, "the result is there");
         if run >= RUNS_BEFORE {
@@ -58,7 +58,7 @@ async fn done(events: &mut Events, job: JobId) -> Result<()> {
 pub async fn wait_for(client: &Client, draft: &Draft) -> Result<JobId> {
     let mut events = client.events();
     ensure!(events.next().await? == Heard::Connected, "the events start with a connection");
-    let submitted = client.submit(draft).await?;
+    let (submitted, _keys) = client.submit(draft).await?;
     done(&mut events, submitted.job).await?;
     Ok(submitted.job)
 }

@@ -55,6 +55,6 @@ impl Local {
 
 /// Submits a job and follows it to its end.
 pub async fn run_to_end(client: &Client, draft: &Draft) -> Result<JobView> {
-    let submitted = client.submit(draft).await?;
+    let (submitted, _keys) = client.submit(draft).await?;
     Watch::new(client, submitted.job).follow(|_| {}).await
 }

@@ -38,7 +38,7 @@ pub async fn measure_queue(tasks: u32) -> Result<Vec<Figure>> {
     let draft = Draft::read(&programs::noop(local.folder(), tasks)?)?;
     let pid = local.network.hub_pid()?;
     let before = usage(pid)?.resident;
-    local.network.client.submit(&draft).await?;
+    let _keys = local.network.client.submit(&draft).await?;
     let after = usage(pid)?.resident;
     local.stop().await?;
     let each = (after - before).max(0.0) / f64::from(tasks);

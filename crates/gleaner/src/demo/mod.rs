@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use gleaner_chain::{Account, wallet};
+use gleaner_client::data::Attending;
 use gleaner_client::{Client, Draft};
 use gleaner_hub::money::ReconcileView;
 use gleaner_wire::api::{JobState, JobView, Submitted, WorkerView};
@@ -184,17 +185,17 @@ fn draft(job_file: &Path, passes: u32) -> Result<Draft> {
     Ok(draft)
 }
 
-async fn submit(client: &Client, purse: &Purse, draft: &Draft) -> Result<Submitted> {
-    let submitted = order::submit(client, Some(purse), draft).await?;
+async fn submit(client: &Client, purse: &Purse, draft: &Draft) -> Result<(Submitted, Attending)> {
+    let (submitted, attendant) = order::submit(client, Some(purse), draft).await?;
     let tiles = words::count(submitted.tasks, "tile");
     let cap = words::money(submitted.reserved);
     say(format!("Job {}: {tiles}, one task each; its order locks {cap}, no more can be spent.", submitted.job));
-    Ok(submitted)
+    Ok((submitted, attendant.start()))
 }
 
 /// Renders on all workers and kills one of them half-way, while it has a tile in its hands.
 async fn render_and_kill(network: &mut Network, purse: &Purse, draft: &Draft) -> Result<(JobView, Option<String>)> {
-    let submitted = submit(&network.client, purse, draft).await?;
+    let (submitted, _keys) = submit(&network.client, purse, draft).await?;
     let mut progress = Progress::new("picture", submitted.tasks);
     let mut watch = Watch::new(&network.client, submitted.job);
     let mut killed = None;
@@ -247,7 +248,7 @@ async fn render_alone(
     say("The same picture again on one worker alone, every tile anew, to compare.");
     network.stop_all_but_one().await?;
     draft.file.tasks.iter_mut().for_each(|task| task.memo = false);
-    let submitted = submit(&network.client, purse, &draft).await?;
+    let (submitted, _keys) = submit(&network.client, purse, &draft).await?;
     let mut progress = Progress::new("one worker", submitted.tasks);
     let view = Watch::new(&network.client, submitted.job).follow(|view| progress.show(view)).await;
     progress.clear();

@@ -1,5 +1,6 @@
 //! `gleaner job …`: a file for each verb.
 
+mod attend;
 mod cancel;
 mod dispute;
 pub mod explain;
@@ -25,6 +26,8 @@ pub enum Verb {
     Explain(explain::Args),
     /// Print what a job's programs said
     Logs(logs::Args),
+    /// Give workers the keys of a job's data until it ends
+    Attend(attend::Args),
     /// Stop a job
     Cancel(cancel::Args),
     /// Dispute what the hub wants to be paid for a job that has ended
@@ -41,6 +44,7 @@ pub async fn perform(settings: &Settings, verb: Verb) -> Result<ExitCode> {
         Verb::Show(args) => show::perform(&client, &args).await,
         Verb::Explain(args) => explain::perform(&client, &args).await,
         Verb::Logs(args) => logs::perform(&client, &args).await,
+        Verb::Attend(args) => attend::perform(&client, &args).await,
         Verb::Cancel(args) => cancel::perform(&client, &args).await,
         Verb::Dispute(args) => dispute::perform(settings, &client, &args).await,
         Verb::Fetch(args) => fetch::perform(settings, &client, &args).await,

@@ -3,6 +3,7 @@
 //!
 //! Nothing here can be read by the hub: it knows names by their hashes, sizes, and who may have what.
 mod catalog;
+mod door;
 mod keep;
 mod keys;
 

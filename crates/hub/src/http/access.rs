@@ -3,14 +3,14 @@ use super::Shared;
 use super::problem::Problem;
 use crate::token::Caller;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use std::sync::Arc;
 
 /// Lets the operator through.
 pub(super) async fn operator_only(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
-    match caller(&shared, request.headers()) {
+    match shared.tokens.bearer(request.headers()) {
         Some(Caller::Operator) => next.run(request).await,
         Some(Caller::Worker(..)) => {
             let detail = "a worker's token is good for chunks, outputs and its own keys only";
@@ -22,18 +22,9 @@ pub(super) async fn operator_only(State(shared): State<Arc<Shared>>, request: Re
 
 /// Lets the operator and connected workers through.
 pub(super) async fn workers_too(State(shared): State<Arc<Shared>>, mut request: Request, next: Next) -> Response {
-    let Some(caller) = caller(&shared, request.headers()) else { return unauthorized() };
+    let Some(caller) = shared.tokens.bearer(request.headers()) else { return unauthorized() };
     request.extensions_mut().insert(caller);
     next.run(request).await
-}
-
-fn caller(shared: &Shared, headers: &HeaderMap) -> Option<Caller> {
-    let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
-    let (scheme, token) = value.split_once(' ')?;
-    if !scheme.eq_ignore_ascii_case("bearer") {
-        return None;
-    }
-    shared.tokens.caller(token.trim())
 }
 
 fn unauthorized() -> Response {

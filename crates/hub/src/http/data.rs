@@ -3,14 +3,14 @@ use super::Shared;
 use super::parameters::Parameters;
 use super::problem::Problem;
 use crate::clock::wall_ms;
-use crate::data::{self, AFTER_JOB_MS, Data, Dataset, Kind, pin_name};
+use crate::data::{AFTER_JOB_MS, Data, Dataset, Kind, pin_name};
 use crate::token::Caller;
 use axum::Json;
 use axum::body::Body;
 use axum::extract::{Extension, Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use futures_util::StreamExt;
-use gleaner_wire::api::{DatasetView, NetworkView};
+use gleaner_wire::api::{CheckView, DatasetView, NetworkView};
 use gleaner_wire::{BlobRef, DataRef, Hash, JobId, WorkerKey};
 use serde::Deserialize;
 use std::sync::Arc;
@@ -189,6 +189,17 @@ pub(super) async fn remove(
     }
 }
 
+/// `POST /api/v1/datasets/check`: reads everything. What is bad is dropped, and can be sent again.
+pub(super) async fn check(State(shared): State<Arc<Shared>>) -> Result<Json<CheckView>, Problem> {
+    let data = Arc::clone(&shared.data);
+    let checked = blocking(move || {
+        data.store.check(|_| {}).map_err(|source| crate::Error::Store { path: "chunks".into(), source })
+    });
+    let checked = checked.await?;
+    let (bad, orphan_bytes) = (checked.bad.len() as u64, checked.orphan_bytes);
+    Ok(Json(CheckView { chunks: checked.chunks, bytes: checked.bytes, bad, orphan_bytes }))
+}
+
 /// Who asks for the network.
 #[derive(Deserialize)]
 pub(super) struct Guest {
@@ -247,7 +258,7 @@ pub(super) async fn blocking<T: Send + 'static>(
 }
 
 /// What a job reads is kept for it.
-pub(super) async fn keep_for_job(data: Arc<data::Data>, job: JobId, roots: Vec<Hash>, submission: u128) -> Result<(), Problem> {
+pub(super) async fn keep_for_job(data: Arc<Data>, job: JobId, roots: Vec<Hash>, submission: u128) -> Result<(), Problem> {
     blocking(move || {
         data.catalog.used_by(job, &roots)?;
         data.catalog.submitted(job, submission)?;

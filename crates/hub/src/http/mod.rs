@@ -29,6 +29,7 @@ use crate::token::Tokens;
 use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{get, post};
+use gleaner_data::net::http as net;
 use gleaner_wire::Millis;
 use std::sync::Arc;
 use tokio::sync::watch;
@@ -52,12 +53,12 @@ pub(crate) struct Shared {
     pub(crate) stopping: watch::Receiver<bool>,
 }
 
-/// Chunks, and the meeting place of those who fetch the same. Who comes here has shown a token already.
+/// Chunks, and the meeting place of those who fetch the same; they know who has which token.
 fn chunks(shared: &Shared) -> Router<Arc<Shared>> {
-    let door = Arc::new(Open);
     let (store, swarm) = (Arc::clone(&shared.data.store), Arc::clone(&shared.data.swarm));
-    let chunks: Router = http::router(store, door.clone());
-    chunks.merge(http::swarm_router(swarm, shared.data.signer.clone(), door)).with_state(())
+    let tokens = Arc::clone(&shared.tokens);
+    let meeting = net::swarm_router(swarm, shared.data.signer.clone(), Arc::clone(&tokens) as Arc<dyn net::Door>);
+    net::router(store, tokens).merge(meeting).with_state(())
 }
 
 /// Every route, with who may use it.
@@ -70,7 +71,6 @@ pub(crate) fn router(shared: &Arc<Shared>) -> Router {
         .route("/api/v1/fiat/webhook", post(money::fiat_webhook))
         .route("/worker/v1", get(session::connect));
     let workers_too = Router::new()
-        .nest("/api/v1", chunks(shared))
         .route("/api/v1/datasets/{root}", get(data::show).put(data::register))
         .route("/api/v1/jobs/{job}/keys/{group}", get(keys::fetch))
         .route("/api/v1/network", get(data::network))
@@ -82,6 +82,7 @@ pub(crate) fn router(shared: &Arc<Shared>) -> Router {
         .route("/api/v1/jobs/{job}/keys", get(keys::wanted))
         .route("/api/v1/keys/{submission}", post(keys::leave))
         .route("/api/v1/datasets", get(data::list))
+        .route("/api/v1/datasets/check", post(data::check))
         .route("/api/v1/datasets/{root}/remove", post(data::remove))
         .route("/api/v1/jobs/{job}/explain", get(jobs::explain))
         .route("/api/v1/jobs/{job}/cancel", post(jobs::cancel))
@@ -99,6 +100,7 @@ pub(crate) fn router(shared: &Arc<Shared>) -> Router {
         .route("/api/v1/events", get(events::events))
         .route_layer(from_fn_with_state(Arc::clone(shared), access::operator_only));
     anyone
+        .nest("/api/v1", chunks(shared))
         .merge(workers_too)
         .merge(operator)
         .method_not_allowed_fallback(problem::method_not_allowed)

@@ -226,7 +226,7 @@ impl Handles {
 
 fn open_input(content: Content) -> Result<Handle, Errno> {
     let file = match &content {
-        Content::File(blob) => Some(File::open(blob.path())?),
+        Content::File(file) => Some(File::open(file.path())?),
         Content::Bytes(_) | Content::Folder(_) | Content::Gather(_) => None,
     };
     Ok(Handle::Input { content, file, position: 0 })

@@ -86,7 +86,7 @@ fn place(spec: &TaskSpec, index: u32, items: u32) -> (Vec<u32>, (u32, u32)) {
 fn pieces(content: &Content) -> Option<Vec<Piece>> {
     match content {
         Content::Bytes(output) => Some(vec![Piece::Bytes(output.content().unwrap_or_default().to_vec())]),
-        Content::File(blob) => Some(vec![Piece::File(blob.path().to_str()?.to_owned(), blob.bytes())]),
+        Content::File(file) => Some(vec![Piece::File(file.path().to_str()?.to_owned(), file.bytes())]),
         Content::Folder(_) => None,
         Content::Gather(all) => {
             let parts: Option<Vec<_>> = all.iter().map(pieces).collect();

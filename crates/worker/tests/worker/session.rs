@@ -113,7 +113,7 @@ async fn gathered_outputs_are_a_folder() {
     hub.set_outputs(vec![Output::inline(b"chaff").expect("short"), Output::Blob(long)]);
     let mut connection = hub.welcome().await;
     let mut spec = spec(&hub, PRINT_SECOND);
-    spec.inputs = vec![InputSpec::Gather { name: "all".to_owned(), group: 7 }];
+    spec.inputs = vec![InputSpec::Gather { name: "all".to_owned(), group: 7, extent: Extent::Single }];
     connection.spec(&spec).await;
     connection.start(&[1]).await;
     assert_eq!(done(&results(&mut connection, 1).await[0]), Output::Blob(long));

@@ -1,0 +1,111 @@
+//! What a job file names becomes datasets on the hub.
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use gleaner_data::seal::DatasetKey;
+use gleaner_wire::job_file::{JobFile, Source};
+use gleaner_wire::{DataRef, Hash};
+
+use super::{Account, HubData, Push, PushProgress};
+use crate::{Draft, Error};
+
+/// Pushes what a job file names.
+pub(crate) struct Inputs<'a> {
+    pub(crate) account: &'a Account,
+    pub(crate) hub: &'a HubData,
+    pub(crate) owner: &'a str,
+    pub(crate) draft: &'a Draft,
+    pub(crate) pushed: BTreeMap<String, DataRef>,
+    pub(crate) keys: BTreeMap<Hash, DatasetKey>,
+}
+
+impl Inputs<'_> {
+    /// The job, with datasets in place of paths and names.
+    pub(crate) async fn push_all(&mut self, progress: &mut impl FnMut(&str, &PushProgress)) -> Result<JobFile, Error> {
+        let mut file = self.draft.file.clone();
+        for (number, task) in file.tasks.iter_mut().enumerate() {
+            let at = format!("task[{number}].program");
+            self.push(&at, &mut task.program, Some(false), progress).await?;
+            for (place, input) in task.inputs.iter_mut().enumerate() {
+                let at = |field: &str| format!("task[{number}].input[{place}].{field}");
+                if let Some(source) = &mut input.file {
+                    self.push(&at("file"), source, Some(false), progress).await?;
+                }
+                if let Some(source) = &mut input.folder {
+                    self.push(&at("folder"), source, Some(true), progress).await?;
+                }
+                if let Some(name) = input.dataset.take() {
+                    let data = self.named(&at("dataset"), &name).await?;
+                    input.folder = Some(Source::Data(data));
+                }
+            }
+        }
+        Ok(file)
+    }
+
+    async fn push(
+        &mut self,
+        at: &str,
+        source: &mut Source,
+        is_folder: Option<bool>,
+        progress: &mut impl FnMut(&str, &PushProgress),
+    ) -> Result<(), Error> {
+        let name = match &*source {
+            Source::Path(name) => name.clone(),
+            Source::Data(data) => return self.learn(*data).await,
+        };
+        if let Some(data) = self.pushed.get(&name) {
+            *source = Source::Data(*data);
+            return Ok(());
+        }
+        let path = self.draft.folder().join(&name);
+        self.check(at, &name, &path, is_folder)?;
+        let push =
+            Push { account: self.account, hub: self.hub, owner: self.owner, name: None, checksum: false, steer: None };
+        let pushed = push.run(&path, |so_far| progress(&name, so_far)).await.map_err(|error| match error {
+            Error::Pack { reason, .. } => self.draft.wrong(at, format!("cannot read `{name}`: {reason}")),
+            other => other,
+        })?;
+        self.keys.insert(pushed.data.root.id, pushed.key);
+        self.pushed.insert(name, pushed.data);
+        *source = Source::Data(pushed.data);
+        Ok(())
+    }
+
+    fn check(&self, at: &str, name: &str, path: &Path, is_folder: Option<bool>) -> Result<(), Error> {
+        let found = std::fs::metadata(path).map_err(|error| self.draft.wrong(at, format!("cannot read `{name}`: {error}")))?;
+        match is_folder {
+            Some(true) if !found.is_dir() => Err(self.draft.wrong(at, format!("`{name}` is a file: name it with `file`"))),
+            Some(false) if found.is_dir() => {
+                Err(self.draft.wrong(at, format!("`{name}` is a folder: name it with `folder`")))
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// A dataset that was pushed before, by its name or reference.
+    async fn named(&mut self, at: &str, name: &str) -> Result<DataRef, Error> {
+        let data = match name.parse::<DataRef>() {
+            Ok(data) => data,
+            Err(_) => {
+                let all = self.hub.datasets().await?;
+                let found = all.iter().find(|one| self.account.open_label(&one.label).as_deref() == Some(name));
+                let missing = || self.draft.wrong(at, format!("no dataset `{name}` was pushed to this hub"));
+                found.ok_or_else(missing)?.data
+            }
+        };
+        self.learn(data).await?;
+        Ok(data)
+    }
+
+    /// What opens a dataset of this account that was pushed before.
+    async fn learn(&mut self, data: DataRef) -> Result<(), Error> {
+        if !self.keys.contains_key(&data.root.id) {
+            let sealed = super::pull::root_of(self.hub, data.root).await?;
+            let key = self.account.keys().dataset_key(&sealed);
+            let key = key.map_err(|_| Error::answer(self.hub.url(), "a root that is none"))?;
+            self.keys.insert(data.root.id, key);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,232 @@
+//! From a folder or file here to sealed chunks on a hub: only what it does not have.
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use gleaner_data::index::{self, Index};
+use gleaner_data::manifest::Totals;
+use gleaner_data::net::{PushControl, Uplink};
+use gleaner_data::pack::{self, Counts, Packed};
+use gleaner_data::seal::DatasetKey;
+use gleaner_data::squeeze::Level;
+use gleaner_data::{PortError, Sink};
+use gleaner_wire::DataRef;
+use tokio::sync::watch;
+
+use super::Account;
+use super::hub::{HubData, Kept, List};
+use crate::Error;
+
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+/// How long another push from the same folder is waited for.
+const BUSY_TIME_MAX: Duration = Duration::from_secs(600);
+
+/// What a running push or pull is told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Steer {
+    /// Bytes a second at most.
+    pub limit: Option<u64>,
+    /// Whether it is to stand still.
+    pub paused: bool,
+}
+
+/// How far a push is.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PushProgress {
+    /// What was read and squeezed.
+    pub counts: Counts,
+    /// What was brought.
+    pub sent: gleaner_data::net::Pushed,
+    /// Whether it stands still because it was told to.
+    pub paused: bool,
+}
+
+/// A dataset that is on a hub.
+#[derive(Clone, Debug)]
+pub struct Pushed {
+    /// What names it.
+    pub data: DataRef,
+    /// What opens it.
+    pub key: DatasetKey,
+    /// What it amounts to.
+    pub totals: Totals,
+    /// What had to be read.
+    pub counts: Counts,
+    /// What had to be sent.
+    pub sent: gleaner_data::net::Pushed,
+    /// What its owner should know: files that kept changing, or were left out.
+    pub notices: Vec<(PathBuf, &'static str)>,
+}
+
+/// A push that has not begun.
+#[derive(Clone, Debug)]
+pub struct Push<'a> {
+    /// Whose data it is.
+    pub account: &'a Account,
+    /// Where it goes.
+    pub hub: &'a HubData,
+    /// In whose name.
+    pub owner: &'a str,
+    /// The name under which it is kept; none: it is an input of a job.
+    pub name: Option<&'a str>,
+    /// Whether files are read although they look unchanged.
+    pub checksum: bool,
+    /// What it is told while it runs.
+    pub steer: Option<watch::Receiver<Steer>>,
+}
+
+impl Push<'_> {
+    /// Pushes a folder or a file.
+    pub async fn run(&self, path: &Path, progress: impl FnMut(&PushProgress)) -> Result<Pushed, Error> {
+        let mut progress = progress;
+        let mut fresh = false;
+        loop {
+            let (packed, sent, counts) = self.pack(path, fresh, &mut progress).await?;
+            let root = packed.sealed.blob;
+            let data = DataRef { root, bytes: packed.listing.bytes + root.bytes };
+            let kind = if self.name.is_some() { "pushed" } else { "input" };
+            let label = self.name.map(|name| self.account.seal_label(name));
+            let list = List::from_listing(root.id, &packed.listing).map_err(Error::file("list the chunks of", path))?;
+            let kept = Kept { data, kind, label, job: None, owner: self.owner };
+            if self.hub.register(&kept, list).await? {
+                if let (Some(name), Ok(whole)) = (self.name, std::fs::canonicalize(path)) {
+                    self.account.note_pushed(name, &whole);
+                }
+                let notices = packed.notices.into_iter().map(|notice| (notice.path, notice.text)).collect();
+                let (key, totals) = (packed.sealed.key, packed.root.totals);
+                return Ok(Pushed { data, key, totals, counts, sent, notices });
+            }
+            if fresh {
+                return Err(Error::answer(self.hub.url(), "it loses chunks while they are pushed: is its store too small?"));
+            }
+            // The hub has forgotten something that is remembered here: everything is read once more.
+            fresh = true;
+        }
+    }
+
+    async fn pack(
+        &self,
+        path: &Path,
+        fresh: bool,
+        progress: &mut impl FnMut(&PushProgress),
+    ) -> Result<(Packed, gleaner_data::net::Pushed, Counts), Error> {
+        loop {
+            self.wait_while_paused(progress).await;
+            let (uplink, control) = Uplink::open(Arc::clone(self.hub.cache()) as Arc<_>);
+            let counters = Arc::new(pack::Progress::default());
+            let work = Work {
+                path: path.to_owned(),
+                account: self.account.clone(),
+                index: self.account.index(self.hub.url()),
+                fresh,
+                checksum: self.checksum,
+                counters: Arc::clone(&counters),
+                uplink,
+            };
+            let packing = tokio::task::spawn_blocking(move || work.run());
+            let (outcome, paused) = self.watch(packing, &control, &counters, progress).await;
+            let sent = *control.progress().borrow();
+            match outcome {
+                Err(_) if paused => {}
+                outcome => return outcome.map(|packed| (packed, sent, counters.counts())),
+            }
+        }
+    }
+
+    async fn wait_while_paused(&self, progress: &mut impl FnMut(&PushProgress)) {
+        let Some(steer) = &self.steer else { return };
+        let mut steer = steer.clone();
+        while steer.borrow_and_update().paused {
+            progress(&PushProgress { paused: true, ..PushProgress::default() });
+            if steer.changed().await.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Shows how far it is, and does what it is told, until it ends. Says also whether it was told to stand still.
+    async fn watch(
+        &self,
+        packing: tokio::task::JoinHandle<Result<Packed, Error>>,
+        control: &PushControl,
+        counters: &pack::Progress,
+        progress: &mut impl FnMut(&PushProgress),
+    ) -> (Result<Packed, Error>, bool) {
+        let mut packing = packing;
+        let mut paused = false;
+        loop {
+            if let Some(steer) = &self.steer {
+                let now = *steer.borrow();
+                control.set_limit(now.limit);
+                if now.paused && !paused {
+                    paused = true;
+                    control.stop();
+                }
+            }
+            tokio::select! {
+                packed = &mut packing => {
+                    let died = |_| Err(Error::answer("the packer", "it ended by a defect"));
+                    return (packed.unwrap_or_else(died), paused);
+                }
+                () = tokio::time::sleep(LOOK_EVERY) => {}
+            }
+            progress(&PushProgress { counts: counters.counts(), sent: *control.progress().borrow(), paused });
+        }
+    }
+}
+
+/// What the packing thread has.
+struct Work {
+    path: PathBuf,
+    account: Account,
+    index: PathBuf,
+    fresh: bool,
+    checksum: bool,
+    counters: Arc<pack::Progress>,
+    uplink: Uplink,
+}
+
+impl Work {
+    fn run(self) -> Result<Packed, Error> {
+        let keys = self.account.keys();
+        let mut index = self.open_index(&keys)?;
+        if self.fresh {
+            drop(index);
+            forget(&self.index)?;
+            index = self.open_index(&keys)?;
+        }
+        let threads = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
+        let options = pack::Options { threads, level: Some(Level::new(3)), checksum: self.checksum };
+        let packed = pack::pack(&self.path, &keys, &mut index, &self.uplink, options, &self.counters);
+        let packed = packed.map_err(|error| Error::pack(&self.path, error))?;
+        let stored = self.uplink.put(packed.sealed.blob, packed.sealed.bytes.clone()).and_then(|()| self.uplink.flush());
+        stored.map_err(|error: PortError| Error::pack(&self.path, pack::Error::Sink(error)))?;
+        Ok(packed)
+    }
+
+    fn open_index(&self, keys: &gleaner_data::seal::Keys) -> Result<Index, Error> {
+        let begun = Instant::now();
+        loop {
+            match Index::open(&self.index, keys) {
+                Err(index::Error::Busy { .. }) if begun.elapsed() < BUSY_TIME_MAX => {
+                    std::thread::sleep(Duration::from_millis(50));
+                }
+                opened => return opened.map_err(|error| Error::pack(&self.path, pack::Error::Index(error))),
+            }
+        }
+    }
+}
+
+fn forget(index: &Path) -> Result<(), Error> {
+    for end in ["", "-wal", "-shm"] {
+        let mut path = index.as_os_str().to_owned();
+        path.push(end);
+        match std::fs::remove_file(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(Error::file("remove", Path::new(&path))(error));
+            }
+            Ok(()) | Err(_) => {}
+        }
+    }
+    Ok(())
+}

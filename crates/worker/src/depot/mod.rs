@@ -1,0 +1,125 @@
+//! Everything of tasks that comes to this machine and leaves it: sealed in a store and on the way, in the open only in
+//! scratch folders, for as long as a task needs it.
+//!
+//! Large datasets are brought into the store together with other workers that fetch the same; small ones come straight
+//! from the hub. Outputs are sealed before they leave.
+mod deliver;
+mod fetch;
+mod keys;
+mod opened;
+
+pub use keys::{GroupKeys, missing};
+pub use opened::{OpenFile, Opened};
+
+use std::collections::HashMap;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use ed25519_dalek::SigningKey;
+use futures_util::FutureExt;
+use gleaner_data::net::{Authority, Network, Server, Setup};
+use gleaner_data::store::Store;
+use gleaner_wire::{Cause, HELD_MAX, Hash, Held};
+use tokio::sync::OnceCell;
+
+use crate::Error;
+use crate::failure::Failure;
+use crate::hub_link::HubLink;
+
+const STORE: &str = "chunks";
+const OPENED: &str = "opened";
+/// The most bytes of sealed chunks that are kept, where the disk has twice as many free.
+const STORE_BYTES_MAX: u64 = 20 << 30;
+
+type Coming = Weak<OnceCell<Arc<Opened>>>;
+
+/// The depot of a worker.
+pub struct Depot {
+    hub: HubLink,
+    key: SigningKey,
+    store: Arc<Store>,
+    scratch: PathBuf,
+    /// Datasets that are open or being opened, so that each is once.
+    open: Mutex<HashMap<Hash, Coming>>,
+    /// This machine among others, once it has been needed.
+    peers: OnceCell<Option<Peers>>,
+}
+
+/// This machine among others.
+struct Peers {
+    network: Network,
+    _server: Server,
+}
+
+impl Depot {
+    /// Opens the depot in the worker's folder. What an earlier run had opened is removed; what is sealed stays.
+    pub fn open(dir: &Path, key: SigningKey, hub: HubLink) -> Result<Self, Error> {
+        let room = crate::doctor::free_bytes(dir).map_err(Error::file("look at", dir))?;
+        Self::with_limit(dir, key, hub, STORE_BYTES_MAX.min(room / 2))
+    }
+
+    /// The same with another limit of the store.
+    pub fn with_limit(dir: &Path, key: SigningKey, hub: HubLink, bytes_max: u64) -> Result<Self, Error> {
+        let scratch = dir.join(OPENED);
+        match std::fs::remove_dir_all(&scratch) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(Error::file("clear", &scratch)(error)),
+            Ok(()) | Err(_) => {}
+        }
+        std::fs::create_dir_all(&scratch).map_err(Error::file("make", &scratch))?;
+        let store = Store::open(&dir.join(STORE), bytes_max).map_err(Error::Store)?;
+        gleaner_data::net::bring::let_go(&store).map_err(Error::Store)?;
+        let (open, peers) = (Mutex::default(), OnceCell::new());
+        Ok(Self { hub, key, store: Arc::new(store), scratch, open, peers })
+    }
+
+    /// What this machine holds of which datasets, the most first.
+    pub fn held(&self) -> Vec<Held> {
+        let held = self.store.datasets().unwrap_or_default().into_iter().filter(|holding| holding.held_bytes > 0);
+        held.take(HELD_MAX).map(|holding| Held { root: holding.root, bytes: holding.held_bytes }).collect()
+    }
+
+    /// This machine among others; none if it cannot be reached by any.
+    async fn peers(&self) -> Option<&Peers> {
+        let peers = self.peers.get_or_init(|| async {
+            match self.join().await {
+                Ok(peers) => Some(peers),
+                Err(failure) => {
+                    tracing::warn!(%failure, "data comes from the hub only: other machines cannot be reached");
+                    None
+                }
+            }
+        });
+        peers.await.as_ref()
+    }
+
+    async fn join(&self) -> Result<Peers, Failure> {
+        let view = self.hub.with(|hub| async move { hub.network(None).await }).await?;
+        let relay = view.relay_port.and_then(|port| self.hub.relay_url(port)).and_then(|url| url.parse().ok());
+        let everywhere = [SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)), SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0))];
+        let mut opened = Err(Failure::new(Cause::DeviceFault, "no address to listen on"));
+        // Where there is no IPv6, the other one will do.
+        for listen in [&everywhere[..], &everywhere[..1]] {
+            let setup = Setup { key: self.key.clone(), listen: listen.to_vec(), relays: relay.clone().into_iter().collect() };
+            opened = Network::open(setup).boxed().await.map_err(|error| Failure::new(Cause::DeviceFault, error.to_string()));
+            if opened.is_ok() {
+                break;
+            }
+        }
+        let network = opened?;
+        let server = Server::start(&network, Arc::clone(&self.store), Authority::new(view.hub));
+        Ok(Peers { network, _server: server })
+    }
+
+    /// The cell of a dataset that is open or being opened.
+    fn cell(&self, root: Hash) -> Arc<OnceCell<Arc<Opened>>> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.retain(|_, coming| coming.strong_count() > 0);
+        if let Some(cell) = open.get(&root).and_then(Weak::upgrade) {
+            return cell;
+        }
+        let cell = Arc::new(OnceCell::new());
+        open.insert(root, Arc::downgrade(&cell));
+        cell
+    }
+}
