@@ -1,11 +1,11 @@
 //! The client against a real hub.
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use gleaner_client::blobs::{BlobClient, Held, PIECE_BYTES_MAX};
+use gleaner_client::data::{Account, Opens, Pull, Push, Steer};
 use gleaner_client::{Client, Draft, Error, Heard, Token};
 use gleaner_hub::{Config, Hub};
-use gleaner_wire::BlobRef;
+use tokio::sync::watch;
 
 struct Place {
     folder: tempfile::TempDir,
@@ -28,25 +28,14 @@ impl Place {
     }
 
     fn client(&self) -> Client {
-        Client::new(&self.url(), self.token(), "ada").expect("an address")
-    }
-
-    fn blobs(&self) -> BlobClient {
-        self.client().blobs()
+        let account = Account::open(&self.folder.path().join("account")).expect("an account");
+        Client::new(&self.url(), self.token(), "ada").expect("an address").with_account(account)
     }
 
     fn file(&self, name: &str, content: &[u8]) -> PathBuf {
         let path = self.folder.path().join(name);
         std::fs::write(&path, content).expect("written");
         path
-    }
-
-    /// The hub's own file of a blob.
-    fn stored(&self, blob: BlobRef) -> PathBuf {
-        let name = blob.id.to_string();
-        let folder = self.folder.path().join("hub/blobs").join(&name[..2]);
-        let mut entries = folder.read_dir().expect("the blob's folder").map(|entry| entry.expect("an entry").path());
-        entries.find(|path| name.ends_with(&*path.file_name().expect("a name").to_string_lossy())).expect("the blob")
     }
 }
 
@@ -59,66 +48,90 @@ fn content(bytes: usize) -> Vec<u8> {
     (0..bytes).map(|at| (at * 31 % 251) as u8).collect()
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn blobs_of_any_size_come_back_as_they_went() {
-    let place = Place::new().await;
-    for bytes in [0, 1, 100_000, PIECE_BYTES_MAX, PIECE_BYTES_MAX * 2 + 1] {
-        let sent = content(bytes);
-        let path = place.file("sent", &sent);
-        let blob = place.blobs().store_file(&path).await.expect("stored");
-        assert_eq!(blob, BlobRef::of(&sent));
-        assert_eq!(place.blobs().held(blob.id).await.expect("asked"), Held::Whole);
-        assert!(place.blobs().read(blob).await.expect("read") == sent, "{bytes} bytes");
-        let path = place.folder.path().join("got");
-        place.blobs().fetch(blob, &path).await.expect("fetched");
-        assert!(std::fs::read(&path).expect("there") == sent, "{bytes} bytes");
+/// A folder with a bit of everything.
+fn fill(folder: &Path) {
+    std::fs::create_dir_all(folder.join("deep/er")).expect("made");
+    std::fs::write(folder.join("deep/er/large"), content(3_000_000)).expect("written");
+    std::fs::write(folder.join("empty"), b"").expect("written");
+    for number in 0..300 {
+        std::fs::write(folder.join(format!("small-{number}")), format!("file {number}")).expect("written");
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn an_interrupted_upload_goes_on_where_the_hub_says() {
-    let place = Place::new().await;
-    let sent = content(PIECE_BYTES_MAX + 500_000);
-    let blob = BlobRef::of(&sent);
-    let token = std::fs::read_to_string(place.hub.token_file()).expect("a token");
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let first = reqwest::Client::new()
-        .put(format!("{}/api/v1/blobs/{}", place.url(), blob.id))
-        .bearer_auth(token.trim())
-        .header("content-range", format!("bytes 0-299999/{}", blob.bytes))
-        .body(sent[..300_000].to_vec());
-    assert!(first.send().await.expect("sent").status().is_success());
-    assert_eq!(place.blobs().held(blob.id).await.expect("asked"), Held::First(300_000));
-    let path = place.file("sent", &sent);
-    place.blobs().store_file(&path).await.expect("stored");
-    assert!(place.blobs().read(blob).await.expect("read") == sent);
+fn push<'a>(client: &'a Client, name: &'a str) -> Push<'a> {
+    let account = client.account().expect("has one");
+    Push { account, hub: client.data(), owner: "ada", name: Some(name), checksum: false, steer: None }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_interrupted_download_goes_on_where_its_file_ends() {
+async fn a_folder_comes_back_as_it_went_and_only_changes_are_sent() {
     let place = Place::new().await;
-    let sent = content(1_000_000);
-    let blob = place.blobs().store_bytes(sent.clone().into()).await.expect("stored");
-    let path = place.folder.path().join("got");
-    for part in [&sent[..400_000], &sent[..], b"something else", &content(2_000_000)] {
-        place.file("got.part", part);
-        place.blobs().fetch(blob, &path).await.expect("fetched");
-        assert!(std::fs::read(&path).expect("there") == sent);
-        assert!(!place.folder.path().join("got.part").exists());
-    }
+    let (client, data) = (place.client(), place.folder.path().join("data"));
+    fill(&data);
+    let first = push(&client, "films").run(&data, |_| {}).await.expect("pushed");
+    assert!(first.sent.bytes > 0 && first.totals.bytes > 3_000_000);
+    let again = push(&client, "films").run(&data, |_| {}).await.expect("pushed");
+    assert_eq!((again.sent.bytes, again.data.root), (first.data.root.bytes, first.data.root), "only the root is sent");
+    assert_eq!(again.counts.read_bytes, 0, "unchanged files are not read");
+    std::fs::write(data.join("small-7"), "another text").expect("written");
+    let changed = push(&client, "films").run(&data, |_| {}).await.expect("pushed");
+    assert!(changed.sent.bytes < 100_000, "{}", changed.sent.bytes);
+    let keys = client.account().expect("has one").keys();
+    let out = place.folder.path().join("out");
+    let pull = Pull { hub: client.data(), root: changed.data.root, opens: Opens::Keys(&keys), steer: None };
+    pull.run(&out, |_| {}).await.expect("pulled");
+    assert_eq!(std::fs::read(out.join("deep/er/large")).expect("there"), content(3_000_000));
+    assert_eq!(std::fs::read(out.join("small-7")).expect("there"), b"another text");
+    let twice = pull.run(&out, |_| {}).await.expect("pulled");
+    assert_eq!(twice.counts.written_bytes, 0, "what is there is left alone");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn damaged_bytes_are_never_delivered() {
+async fn what_the_hub_has_lost_is_sent_again() {
     let place = Place::new().await;
-    let blob = place.blobs().store_bytes(content(100_000).into()).await.expect("stored");
-    let mut damaged = content(100_000);
-    damaged[50_000] ^= 1;
-    std::fs::write(place.stored(blob), damaged).expect("written");
-    let path = place.folder.path().join("got");
-    assert!(matches!(place.blobs().fetch(blob, &path).await, Err(Error::Corrupt(_))));
-    assert!(!path.exists() && !place.folder.path().join("got.part").exists());
-    assert!(matches!(place.blobs().read(blob).await, Err(Error::Corrupt(_))));
+    let (client, data) = (place.client(), place.folder.path().join("data"));
+    fill(&data);
+    let first = push(&client, "films").run(&data, |_| {}).await.expect("pushed");
+    let port = place.hub.address().port();
+    let Place { folder, hub } = place;
+    hub.stop().await;
+    std::fs::remove_dir_all(folder.path().join("hub/chunks")).expect("removed");
+    let hub = start(&folder, port).await;
+    let place = Place { folder, hub };
+    let client = place.client();
+    let again = push(&client, "films").run(&data, |_| {}).await.expect("pushed");
+    assert_eq!(again.data.root, first.data.root);
+    assert!(again.sent.bytes >= first.sent.bytes - 1000, "everything is sent anew: {}", again.sent.bytes);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_paused_push_stands_still_and_a_limited_one_goes_on() {
+    let place = Place::new().await;
+    let (client, data) = (place.client(), place.folder.path().join("data"));
+    fill(&data);
+    let (steer, steered) = watch::channel(Steer { paused: true, limit: Some(100_000_000) });
+    let push = Push { steer: Some(steered), ..push(&client, "films") };
+    let mut stood_still = false;
+    let pushed = push.run(&data, |so_far| {
+        stood_still |= so_far.paused;
+        steer.send_replace(Steer { paused: false, limit: Some(100_000_000) });
+    });
+    pushed.await.expect("pushed");
+    assert!(stood_still);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn somebody_elses_dataset_does_not_open() {
+    let place = Place::new().await;
+    let (client, data) = (place.client(), place.folder.path().join("data"));
+    fill(&data);
+    let pushed = push(&client, "films").run(&data, |_| {}).await.expect("pushed");
+    let other = Account::open(&place.folder.path().join("other")).expect("an account").keys();
+    let pull = Pull { hub: client.data(), root: pushed.data.root, opens: Opens::Keys(&other), steer: None };
+    let error = pull.run(&place.folder.path().join("out"), |_| {}).await.expect_err("it is sealed");
+    assert!(matches!(error, Error::Fetch { .. }), "{error}");
+    let label = &client.data().datasets().await.expect("listed")[0].label;
+    assert!(!label.is_empty() && !label.contains("films"), "its name is sealed too");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -137,8 +150,8 @@ async fn a_draft_submitted_twice_makes_one_job() {
     let place = Place::new().await;
     place.file("program.wasm", b"\0asm");
     let draft = Draft::read(&place.file("job.toml", JOB.as_bytes())).expect("reads");
-    let first = place.client().submit(&draft).await.expect("accepted");
-    let second = place.client().submit(&draft).await.expect("accepted");
+    let (first, _keys) = place.client().submit(&draft).await.expect("accepted");
+    let (second, _keys) = place.client().submit(&draft).await.expect("accepted");
     assert_eq!(first.job, second.job);
     let jobs = place.client().jobs().await.expect("listed");
     assert_eq!(jobs.iter().map(|job| job.requester.as_str()).collect::<Vec<_>>(), ["ada"]);

@@ -8,6 +8,7 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::{Child, Stdio};
 
+use gleaner_client::data::Account;
 use gleaner_client::{Client, Token};
 use gleaner_wire::api::JobState;
 use gleaner_wire::{JobId, State};
@@ -103,7 +104,8 @@ fn process_named(up: &Child, word: &str) -> Option<Pid> {
 fn client_of(folder: &Path) -> Client {
     let url = std::fs::read_to_string(folder.join("hub/address")).expect("the hub wrote its address");
     let token = Token::read(&folder.join("hub/api.token")).expect("the hub made its token");
-    Client::new(url.trim(), token, "local").expect("an address")
+    let account = Account::open(&folder.join("data")).expect("an account");
+    Client::new(url.trim(), token, "local").expect("an address").with_account(account)
 }
 
 fn end(mut up: Child) {

@@ -65,7 +65,7 @@ pub async fn perform(client: &Client, args: &Args) -> Result<ExitCode> {
         "{}: {} in {} · fetched {} in {seconds:.1} s ({}){there}",
         words::plain(&own),
         words::bytes(totals.bytes),
-        words::count(totals.entries, "entry"),
+        words::count(totals.entries, "item"),
         words::bytes(counts.fetched_bytes),
         rate(counts.fetched_bytes, seconds),
     ));

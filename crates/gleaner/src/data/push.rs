@@ -82,7 +82,7 @@ fn summary(name: &str, pushed: &Pushed, seconds: f64) -> String {
     let unread = totals.bytes.saturating_sub(counts.read_bytes);
     let new = counts.read_bytes.saturating_sub(counts.known_bytes);
     let mut words = vec![
-        format!("{}: {} in {}", words::plain(name), words::bytes(totals.bytes), words::count(totals.entries, "entry")),
+        format!("{}: {} in {}", words::plain(name), words::bytes(totals.bytes), words::count(totals.entries, "item")),
         format!("sent {} in {:.1} s ({})", words::bytes(sent.bytes), seconds, rate(sent.bytes, seconds)),
     ];
     if unread > 0 {

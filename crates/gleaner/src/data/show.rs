@@ -32,7 +32,7 @@ pub async fn perform(client: &Client, args: &Args) -> Result<ExitCode> {
     let inside = match pull.open().await {
         Ok(root) => {
             let totals = root.totals;
-            format!("{} in {}", words::bytes(totals.bytes), words::count(totals.entries, "entry"))
+            format!("{} in {}", words::bytes(totals.bytes), words::count(totals.entries, "item"))
         }
         Err(_) => "sealed for somebody else".to_owned(),
     };

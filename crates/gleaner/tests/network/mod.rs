@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
+use gleaner_client::data::Account;
 use gleaner_client::{Client, Heard, Token};
 use gleaner_wire::api::{JobView, Live, WorkerView};
 use gleaner_wire::{JobId, State};
@@ -169,7 +170,8 @@ impl Network {
 
     pub fn client(&self) -> Client {
         let token = Token::read(&self.state().join("hub/api.token")).expect("the hub made its token");
-        Client::new(&self.url(), token, "local").expect("an address")
+        let account = Account::open(&self.state().join("data")).expect("an account");
+        Client::new(&self.url(), token, "local").expect("an address").with_account(account)
     }
 
     /// Waits until so many workers are there.

@@ -116,7 +116,7 @@ fn ids(bytes: &[u8]) -> Vec<Hash> {
 fn pin_listed(data: &Data, root: Hash, mut lists: mpsc::Receiver<Vec<Hash>>) -> Result<u64, Problem> {
     let name = pin_name(&root);
     let (mut count, mut missing, mut failed) = (0_u64, 0_u64, None);
-    let listed = std::iter::from_fn(|| lists.blocking_recv()).take_while(|list| !list.is_empty()).flat_map(|list| {
+    let mut listed = std::iter::from_fn(|| lists.blocking_recv()).take_while(|list| !list.is_empty()).flat_map(|list| {
         match data.store.pin(&name, &list) {
             Ok(held) => missing += (held.len() - held.count()) as u64,
             Err(error) => failed = Some(error),
@@ -127,7 +127,9 @@ fn pin_listed(data: &Data, root: Hash, mut lists: mpsc::Receiver<Vec<Hash>>) -> 
         count += list.len() as u64;
         list
     });
-    let remembered = data.store.remember(root, listed);
+    let remembered = data.store.remember(root, listed.by_ref());
+    // A list that is known is not read, and pinned all the same.
+    listed.for_each(drop);
     if let Err(error) = failed.map_or(remembered, Err) {
         return Err(full(&error));
     }

@@ -67,7 +67,7 @@ async fn a_mistake_in_a_job_file_is_named_with_its_place_and_line() {
 #[tokio::test]
 async fn a_job_whose_program_is_not_there_is_refused_with_which() {
     let place = Place::new().await;
-    let missing = gleaner_wire::BlobRef::of(b"missing");
+    let missing = gleaner_wire::DataRef::from(gleaner_wire::BlobRef::of(b"missing"));
     let job = place.api.post("/api/v1/jobs").json(&array(5, &missing.to_string()));
     let wrong = problem(job, StatusCode::UNPROCESSABLE_ENTITY).await;
     assert_eq!(wrong.at.as_deref(), Some("task[0].program"));

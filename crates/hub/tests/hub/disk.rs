@@ -44,12 +44,12 @@ async fn fill(dir: &Path) {
     let health = api.until(false).await;
     let reason = health.reason.unwrap();
     assert!(reason.contains("disk is full") && reason.contains("free some space"), "{reason}");
-    let refused = api.send(&crate::place::array(1, &gleaner_wire::BlobRef::of(b"a program").to_string()), 2).await;
+    let refused = api.send(&crate::place::array(1, &gleaner_wire::DataRef::from(gleaner_wire::BlobRef::of(b"a program")).to_string()), 2).await;
     assert_eq!(refused.status(), 503);
     assert!(refused.text().await.unwrap().contains("free some space"));
     assert_eq!(api.job(job).await.summary.done, 0, "reads go on, and nothing is half applied");
-    let blob = api.put(&format!("/api/v1/blobs/{}", gleaner_wire::BlobRef::of(&[1; 9999]).id)).body(vec![1; 9999]);
-    assert_eq!(blob.send().await.unwrap().status(), 507);
+    let chunk = api.post("/api/v1/chunks").body(crate::place::gift(&[&[1; 9999]]));
+    assert_eq!(chunk.send().await.unwrap().status(), 507);
 
     std::fs::remove_file(dir.join("filler")).unwrap();
     worker.acknowledged(batch).await;

@@ -3,7 +3,7 @@
 
 mod again;
 mod api;
-mod blobs;
+mod data;
 mod disk;
 mod handshake;
 mod journal;

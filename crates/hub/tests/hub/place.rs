@@ -1,7 +1,7 @@
 //! A hub in a folder of its own, and a client of its API.
 use gleaner_core::Params;
 use gleaner_hub::{Config, Hub};
-use gleaner_wire::BlobRef;
+use gleaner_wire::{BlobRef, DataRef};
 use gleaner_wire::api::{Health, JobView, Submitted};
 use reqwest::{Client, RequestBuilder, Response, StatusCode};
 use serde_json::{Value, json};
@@ -91,12 +91,11 @@ impl Api {
         self.client.put(format!("{}{path}", self.url)).bearer_auth(&self.token)
     }
 
-    /// Stores bytes.
-    pub async fn store(&self, bytes: &[u8]) -> BlobRef {
-        let blob = BlobRef::of(bytes);
-        let response = self.put(&format!("/api/v1/blobs/{}", blob.id)).body(bytes.to_vec()).send().await.unwrap();
+    /// Stores bytes as a chunk, which a hub cannot tell from the root of a dataset.
+    pub async fn store(&self, bytes: &[u8]) -> DataRef {
+        let response = self.post("/api/v1/chunks").body(gift(&[bytes])).send().await.unwrap();
         assert!(response.status().is_success(), "{response:?}");
-        blob
+        BlobRef::of(bytes).into()
     }
 
     /// Sends a job, with a key for repeating it.
@@ -145,4 +144,10 @@ pub fn array(tasks: u32, program: &str) -> Value {
     json!({ "name": "array", "task": [
         { "name": "element", "runtime": "wasm", "program": program, "each": format!("1..{tasks}") }
     ]})
+}
+
+/// Chunks as they are given: each with its length before it, and a zero at the end.
+pub fn gift(chunks: &[&[u8]]) -> Vec<u8> {
+    let framed = |chunk: &&[u8]| [&(chunk.len() as u32).to_le_bytes()[..], *chunk].concat();
+    chunks.iter().flat_map(framed).chain([0; 4]).collect()
 }

@@ -103,7 +103,7 @@ async fn an_output_that_was_never_delivered_is_a_failure_and_one_that_was_is_tak
     let program = place.api.store(b"a program").await.to_string();
     let job: gleaner_wire::api::Submitted = place.api.send(&array(1, &program), 1).await.json().await.unwrap();
     let mut result = done_with(&worker.starts().await[0]);
-    result.outcome = Outcome::Done(Output::Blob(gleaner_wire::BlobRef::of(b"nowhere")));
+    result.outcome = Outcome::Done(Output::File(gleaner_wire::BlobRef::of(b"nowhere")));
     let batch = worker.finish(vec![result]).await;
     worker.acknowledged(batch).await;
     let view = place.api.job(job.job).await;
@@ -114,7 +114,7 @@ async fn an_output_that_was_never_delivered_is_a_failure_and_one_that_was_is_tak
     let mut other = Worker::join(&place.api, 2).await;
     let mut result = done_with(&other.starts().await[0]);
     let api = crate::place::Api { token: other.token.clone(), ..place.api.clone() };
-    result.outcome = Outcome::Done(Output::Blob(api.store(b"somewhere").await));
+    result.outcome = Outcome::Done(Output::File(api.store(b"somewhere").await.root));
     let batch = other.finish(vec![result]).await;
     other.acknowledged(batch).await;
     assert_eq!(place.api.job(job.job).await.summary.done, 1);

@@ -1,5 +1,4 @@
-//! A hub that does what a test says: the real protocol over a real socket, and a blob store in memory.
-use std::collections::HashMap;
+//! A hub that does what a test says: the real protocol over a real socket, and a real store of sealed chunks.
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -7,13 +6,21 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
-use axum::extract::{Path as UrlPath, State};
+use axum::Json;
+use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use axum::routing::{get, put};
+use gleaner_data::manifest::Root;
+use gleaner_data::net::{Right, http};
+use gleaner_data::seal::{AccountSecret, DatasetKey, Keys, TaskKeys};
+use gleaner_data::store::{Chunk, Store, Verify};
+use gleaner_data::tree::Case;
+use gleaner_data::{PortError, Sink, Source, parcel, unpack};
+use gleaner_wire::api::KeysView;
 use gleaner_wire::{
-    AttemptId, BlobRef, Hash, JobId, Millis, Output, PROTOCOL, StartAttempt, TaskSpec, ToHub, ToWorker, WorkerId,
-    decode, encode,
+    AttemptId, BlobRef, DataRef, Hash, JobId, Millis, Output, PROTOCOL, StartAttempt, TaskSpec, ToHub, ToWorker,
+    WorkerId, WorkerKey, decode, encode,
 };
 use gleaner_worker::{Config, Error, Report, run};
 use tokio::sync::{mpsc, watch};
@@ -25,17 +32,65 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const TOKEN: &str = "for this test";
 
 #[derive(Clone)]
-struct Store {
-    blobs: Arc<Mutex<HashMap<Hash, Bytes>>>,
+struct Shared {
+    store: Arc<Store>,
     outputs: Arc<Mutex<Vec<Output>>>,
     sockets: mpsc::Sender<WebSocket>,
+    worker: Arc<Mutex<Option<WorkerKey>>>,
+    /// The keys of the task, once it is known.
+    keys: Arc<Mutex<TaskKeys>>,
+}
+
+/// The requester's secret; what tasks deliver is sealed with another one.
+fn secret() -> AccountSecret {
+    AccountSecret::from_bytes([3; 32])
+}
+
+/// What outputs are sealed with.
+pub fn output_keys() -> Keys {
+    secret().derive(b"output").keys()
+}
+
+/// What outputs of other tasks are sealed with.
+pub fn other_keys() -> Keys {
+    secret().derive(b"other").keys()
+}
+
+/// Lets in whoever has the token.
+struct Door;
+
+impl http::Door for Door {
+    fn admits(&self, headers: &HeaderMap, _: Right) -> Result<http::Admitted, http::Refusal> {
+        if allowed(headers) { Ok(http::Admitted::default()) } else { Err(http::Refusal::Unknown) }
+    }
+}
+
+/// A store as `pack` and `unpack` want it.
+struct Port<'a>(&'a Store);
+
+impl Sink for Port<'_> {
+    fn put(&self, _: BlobRef, sealed: Vec<u8>) -> Result<(), PortError> {
+        self.0.put(vec![Chunk::of(sealed)])?;
+        Ok(())
+    }
+
+    fn flush(&self) -> Result<(), PortError> {
+        Ok(())
+    }
+}
+
+impl Source for Port<'_> {
+    fn chunk(&self, blob: BlobRef) -> Result<Vec<u8>, PortError> {
+        Ok(self.0.get(&blob.id, Verify::Here)?.ok_or("it is not there")?.to_vec())
+    }
 }
 
 /// The hub.
 pub struct Hub {
     pub url: String,
-    store: Store,
+    shared: Shared,
     sockets: mpsc::Receiver<WebSocket>,
+    _folder: tempfile::TempDir,
 }
 
 /// A worker's connection.
@@ -54,54 +109,94 @@ fn allowed(headers: &HeaderMap) -> bool {
     headers.get("authorization").is_some_and(|value| value.as_bytes() == format!("Bearer {TOKEN}").as_bytes())
 }
 
-async fn blob(State(store): State<Store>, UrlPath(id): UrlPath<String>, headers: HeaderMap) -> Response {
-    let Ok(id) = id.parse::<Hash>() else { return StatusCode::BAD_REQUEST.into_response() };
+async fn keys_of(State(shared): State<Shared>, headers: HeaderMap) -> Response {
     if !allowed(&headers) {
         return StatusCode::UNAUTHORIZED.into_response();
     }
-    let found = store.blobs.lock().expect("no panic").get(&id).cloned();
-    found.map_or_else(|| StatusCode::NOT_FOUND.into_response(), IntoResponse::into_response)
+    let worker = shared.worker.lock().expect("no panic").expect("it has said hello");
+    let wrapped = shared.keys.lock().expect("no panic").wrap(5, 0, worker).expect("wrapped");
+    let keys = wrapped.iter().map(|byte| format!("{byte:02x}")).collect();
+    Json(KeysView { submission: format!("{:032x}", 5), keys }).into_response()
 }
 
-async fn put(State(store): State<Store>, UrlPath(id): UrlPath<String>, headers: HeaderMap, body: Bytes) -> StatusCode {
-    if !allowed(&headers) || id.parse() != Ok(Hash::of(&body)) {
-        return StatusCode::BAD_REQUEST;
-    }
-    store.blobs.lock().expect("no panic").insert(Hash::of(&body), body);
-    StatusCode::CREATED
+/// Only what is there can be kept.
+async fn register(State(shared): State<Shared>, headers: HeaderMap, body: Bytes) -> StatusCode {
+    let ids: Vec<Hash> = body.chunks_exact(32).map(|id| Hash(id.try_into().expect("32 bytes"))).collect();
+    let held = shared.store.has_many(&ids).expect("asked").count();
+    if allowed(&headers) && held == ids.len() { StatusCode::CREATED } else { StatusCode::CONFLICT }
 }
 
 impl Hub {
     pub async fn start() -> Self {
         let (send, sockets) = mpsc::channel(4);
-        let store = Store { blobs: Arc::default(), outputs: Arc::default(), sockets: send };
-        let connect = |State(store): State<Store>, upgrade: WebSocketUpgrade| async move {
-            upgrade.on_upgrade(move |socket| async move { drop(store.sockets.send(socket).await) })
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = Arc::new(Store::open(folder.path(), 1 << 30).expect("opens"));
+        let keys = TaskKeys { output: *secret().derive(b"output").expose(), ..TaskKeys::default() };
+        let shared = Shared {
+            store: Arc::clone(&store),
+            outputs: Arc::default(),
+            sockets: send,
+            worker: Arc::default(),
+            keys: Arc::new(Mutex::new(keys)),
         };
-        let outputs = |State(store): State<Store>| async move { encode(&*store.outputs.lock().expect("no panic")) };
+        let connect = |State(shared): State<Shared>, upgrade: WebSocketUpgrade| async move {
+            upgrade.on_upgrade(move |socket| async move { drop(shared.sockets.send(socket).await) })
+        };
+        let outputs = |State(shared): State<Shared>| async move { encode(&*shared.outputs.lock().expect("no panic")) };
         let routes = Router::new()
             .route("/worker/v1", get(connect))
-            .route("/api/v1/blobs/{id}", get(blob).put(put))
             .route("/api/v1/jobs/{job}/outputs/{group}", get(outputs))
-            .with_state(store.clone());
+            .route("/api/v1/jobs/{job}/keys/{group}", get(keys_of))
+            .route("/api/v1/datasets/{root}", put(register))
+            .with_state(shared.clone())
+            .nest("/api/v1", http::router(store, Arc::new(Door)));
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
         tokio::spawn(async move { axum::serve(listener, routes).await });
-        Self { url, store, sockets }
+        Self { url, shared, sockets, _folder: folder }
     }
 
-    /// Puts a blob into the store.
-    pub fn keep(&self, bytes: &[u8]) -> BlobRef {
-        self.store.blobs.lock().expect("no panic").insert(Hash::of(bytes), Bytes::copy_from_slice(bytes));
-        BlobRef::of(bytes)
+    /// Keeps a program: a dataset of one file. The task's keys open it.
+    pub fn keep(&self, bytes: &[u8]) -> DataRef {
+        let (data, key) = self.seal(&secret().keys(), bytes);
+        self.shared.keys.lock().expect("no panic").program = *key.expose();
+        data
     }
 
-    pub fn blob(&self, blob: BlobRef) -> Option<Bytes> {
-        self.store.blobs.lock().expect("no panic").get(&blob.id).cloned()
+    /// Keeps an output of another task.
+    pub fn keep_output(&self, bytes: &[u8]) -> BlobRef {
+        self.shared.keys.lock().expect("no panic").inputs = vec![*secret().derive(b"other").expose()];
+        self.seal(&other_keys(), bytes).0.root
+    }
+
+    fn seal(&self, keys: &Keys, bytes: &[u8]) -> (DataRef, DatasetKey) {
+        let file = parcel::File { path: parcel::ONLY_FILE.to_owned(), bytes: bytes.len() as u64, content: bytes };
+        let packed = parcel::pack(keys, vec![file], &Port(&self.shared.store)).expect("packed");
+        (DataRef { root: packed.sealed.blob, bytes: packed.sealed_bytes }, packed.sealed.key)
+    }
+
+    /// What the worker delivered, opened with the keys that it was to be sealed with.
+    pub fn opened(&self, output: Output) -> Vec<u8> {
+        let keys = output_keys();
+        match output {
+            Output::Inline { .. } => {
+                keys.open_short(0, output.content().unwrap_or_default()).expect("sealed with the task's keys")
+            }
+            Output::File(root) | Output::Files(root) => {
+                let sealed = Port(&self.shared.store).chunk(root).expect("the root was stored");
+                let key = keys.dataset_key(&sealed).expect("has a mark");
+                let root = Root::open(&key, sealed).expect("sealed with the task's keys");
+                let folder = tempfile::tempdir().expect("a folder");
+                let options = unpack::Options { threads: 1, case: Case::Unknown, bytes_max: u64::MAX };
+                let progress = unpack::Progress::default();
+                unpack(&root, &Port(&self.shared.store), folder.path(), options, &progress).expect("all is there");
+                std::fs::read(folder.path().join(parcel::ONLY_FILE)).expect("one file")
+            }
+        }
     }
 
     pub fn set_outputs(&self, outputs: Vec<Output>) {
-        *self.store.outputs.lock().expect("no panic") = outputs;
+        *self.shared.outputs.lock().expect("no panic") = outputs;
     }
 
     /// The next connection, before its handshake.
@@ -114,7 +209,8 @@ impl Hub {
     pub async fn welcome(&mut self) -> Connection {
         let mut connection = self.knock().await;
         connection.send(&ToWorker::Challenge { protocol: PROTOCOL, nonce: [7; 32] }).await;
-        let ToHub::Hello { held, .. } = connection.next().await else { panic!("a hello comes first") };
+        let ToHub::Hello { held, key, .. } = connection.next().await else { panic!("a hello comes first") };
+        *self.shared.worker.lock().expect("no panic") = Some(key);
         connection.held = held;
         let token = TOKEN.to_owned();
         connection.send(&ToWorker::Welcome { worker: WorkerId(1), heartbeat_ms: Millis(50), token }).await;
@@ -136,7 +232,7 @@ impl Connection {
         let next = async {
             loop {
                 match self.next_or_end().await.expect("the worker is there") {
-                    ToHub::Heartbeat { .. } => {}
+                    ToHub::Heartbeat { .. } | ToHub::Holds(_) => {}
                     message => return message,
                 }
             }

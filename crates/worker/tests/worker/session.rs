@@ -84,7 +84,7 @@ async fn attempts_run_and_short_outputs_travel_inside_the_result() {
     connection.start(&(1..=1000).collect::<Vec<_>>()).await;
     let results = results(&mut connection, 1000).await;
     assert_eq!(results.iter().map(|result| result.attempt).collect::<BTreeSet<_>>().len(), 1000);
-    assert!(results.iter().all(|result| done(result).content() == Some(&[0; 3])));
+    assert!(results.iter().all(|result| done(result).content().is_some() && hub.opened(done(result)) == [0; 3]));
     while !connection.heartbeat().await.is_empty() {}
     worker.tell_to_stop();
     assert_eq!(connection.next().await, ToHub::Leaving);
@@ -99,9 +99,8 @@ async fn longer_outputs_are_stored_before_the_result_names_them() {
     connection.spec(&spec(&hub, &zeros(70_000))).await;
     connection.start(&[1]).await;
     let results = results(&mut connection, 1).await;
-    let expected = BlobRef::of(&[0; 70_000]);
-    assert_eq!(done(&results[0]), Output::Blob(expected));
-    assert!(hub.blob(expected).is_some());
+    assert!(matches!(done(&results[0]), Output::File(_)));
+    assert!(hub.opened(done(&results[0])) == [0; 70_000]);
     drop(worker);
 }
 
@@ -109,14 +108,15 @@ async fn longer_outputs_are_stored_before_the_result_names_them() {
 async fn gathered_outputs_are_a_folder() {
     let (mut hub, dir) = (Hub::start().await, tempfile::tempdir().expect("a folder"));
     let worker = Worker::start(&hub, dir.path());
-    let long = hub.keep(&[b'w'; 100]);
-    hub.set_outputs(vec![Output::inline(b"chaff").expect("short"), Output::Blob(long)]);
+    let long = hub.keep_output(&[b'w'; 100]);
+    let short = Output::inline(&crate::hub::other_keys().seal_short(0, b"chaff")).expect("short");
+    hub.set_outputs(vec![short, Output::File(long)]);
     let mut connection = hub.welcome().await;
     let mut spec = spec(&hub, PRINT_SECOND);
     spec.inputs = vec![InputSpec::Gather { name: "all".to_owned(), group: 7, extent: Extent::Single }];
     connection.spec(&spec).await;
     connection.start(&[1]).await;
-    assert_eq!(done(&results(&mut connection, 1).await[0]), Output::Blob(long));
+    assert_eq!(hub.opened(done(&results(&mut connection, 1).await[0])), [b'w'; 100]);
     drop(worker);
 }
 
@@ -267,6 +267,6 @@ async fn outputs_wait_for_a_connection_to_be_stored() {
         connection.spec(&spec).await;
         connection.start(&[1]).await;
     }
-    assert_eq!(done(&results(&mut connection, 1).await[0]), Output::Blob(BlobRef::of(&[0; 50_000])));
+    assert!(hub.opened(done(&results(&mut connection, 1).await[0])) == [0; 50_000]);
     drop(worker);
 }

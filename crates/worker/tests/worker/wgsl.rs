@@ -66,7 +66,7 @@ impl Trial {
         let launcher = launcher(driver, dir.path());
         let adapter = adapter(&launcher);
         let work = Work::Wgsl {
-            kernel: BlobRef::of(b""),
+            kernel: BlobRef::of(b"").into(),
             entry: "main".to_owned(),
             finish: None,
             passes: 1,
