@@ -184,7 +184,7 @@ impl Group {
     pub fn reads(&self) -> impl Iterator<Item = (u16, bool)> + '_ {
         self.plan.spec.inputs.iter().filter_map(|input| match input {
             InputSpec::Output { group, .. } => Some((*group, self.paired.contains(group))),
-            InputSpec::File { .. } | InputSpec::Gather { .. } => None,
+            InputSpec::File { .. } | InputSpec::Folder { .. } | InputSpec::Gather { .. } => None,
         })
     }
 }

@@ -16,6 +16,7 @@ pub mod manifest;
 pub mod measure;
 pub mod net;
 pub mod pack;
+pub mod parcel;
 pub mod seal;
 pub mod squeeze;
 pub mod store;

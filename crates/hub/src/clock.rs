@@ -45,6 +45,11 @@ impl Clock {
     }
 }
 
+/// The wall clock, in milliseconds since 1970; for what people read and what is kept for days.
+pub(crate) fn wall_ms() -> u64 {
+    wall().0
+}
+
 fn wall() -> Millis {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(Millis(0), span)
 }

@@ -2,6 +2,9 @@
 use crate::money::{ChainConfig, FiatConfig};
 use gleaner_core::Params;
 use gleaner_wire::{Amount, ByteSize};
+
+pub use gleaner_data::store::Bucket;
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -16,8 +19,12 @@ pub struct Config {
     pub credit: Amount,
     /// Whether to listen on an address that other machines reach, although HTTP is not encrypted.
     pub allow_remote: bool,
-    /// The most bytes that all blobs together may take.
-    pub blobs_bytes_max: ByteSize,
+    /// The most bytes that sealed chunks may take.
+    pub data_bytes_max: ByteSize,
+    /// Where full segments of chunks are kept instead of the folder, if anywhere.
+    pub bucket: Option<Bucket>,
+    /// Where the relay for machines that cannot reach each other listens; nowhere, if there is to be none.
+    pub relay: Option<SocketAddr>,
     /// Where money is.
     pub chain: ChainConfig,
     /// How credits are sold for ordinary money, if they are.
@@ -34,7 +41,9 @@ impl Config {
             listen,
             credit: Amount::gln(100),
             allow_remote: false,
-            blobs_bytes_max: ByteSize::mib(64 * 1024),
+            data_bytes_max: ByteSize::mib(64 * 1024),
+            bucket: None,
+            relay: None,
             chain: ChainConfig::None,
             fiat: None,
             params: Params::default(),

@@ -44,6 +44,25 @@ pub enum Error {
         /// Why.
         source: crate::journal::Error,
     },
+    /// The store of chunks cannot be used.
+    #[error("the store of chunks {path} cannot be used")]
+    Store {
+        /// Its folder.
+        path: PathBuf,
+        /// Why.
+        source: gleaner_data::store::Error,
+    },
+    /// The catalog of datasets cannot be used.
+    #[error("the catalog of datasets {path} cannot be used: {source}")]
+    Catalog {
+        /// The database.
+        path: PathBuf,
+        /// Why.
+        source: rusqlite::Error,
+    },
+    /// Machines cannot reach each other through this hub.
+    #[error("the relay for machines that cannot reach each other does not start")]
+    Relay(#[source] gleaner_data::net::Error),
     /// The folder is of a hub whose money is elsewhere.
     #[error(
         "the hub in {path} was founded with its money {}: start it so, or choose another folder with --dir",

@@ -1,5 +1,5 @@
 //! A running hub: what starts it, what stops it, and nothing in between.
-use crate::blobs::Store;
+use crate::data::{self, Data};
 use crate::http::{Shared, router, serve};
 use crate::journal::{Archive, Journal};
 use crate::keeper::{Ending, Keeper, Parts, channel};
@@ -12,6 +12,9 @@ use crate::token::Tokens;
 use crate::{Config, Error, logs};
 use gleaner_chain::rpc::Server;
 use gleaner_core::Params;
+use gleaner_data::net::relay::Relay;
+use gleaner_data::store::Place;
+use gleaner_wire::WorkerKey;
 use std::net::SocketAddr;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -30,6 +33,8 @@ pub struct Hub {
     ended: oneshot::Receiver<Result<(), Error>>,
     /// The embedded chain's server, which ends with the hub.
     _rpc: Option<Server>,
+    /// The relay, too.
+    _relay: Option<Relay>,
 }
 
 /// Starts a hub: takes its folder, replays its journal, listens.
@@ -49,7 +54,7 @@ pub async fn start(config: Config) -> Result<Hub, Error> {
     let (ending, ending_seen) = watch::channel(Ending::No);
     let (stopping, stopping_seen) = watch::channel(false);
     // A long journal takes a while to replay, and the disk may be slow.
-    let (chain, fiat, dir) = (config.chain.clone(), config.fiat.clone(), config.dir.clone());
+    let (chain, fiat, dir, relay_at) = (config.chain.clone(), config.fiat.clone(), config.dir.clone(), config.relay);
     let opening = tokio::task::spawn_blocking(move || open(&config, lock, runtime, ending_seen, stopping_seen));
     let Opened { keeper, mut shared, token_file, journal_path } = opening.await.map_err(|_| Error::Defect)??;
     let bell = keeper.bell();
@@ -58,6 +63,11 @@ pub async fn start(config: Config) -> Result<Hub, Error> {
         shared.money = Some(Arc::new(opened.money));
         opened.server
     });
+    let relay = match relay_at {
+        Some(address) => Some(relay(address, &shared).await?),
+        None => None,
+    };
+    shared.relay_port = relay.as_ref().map(|relay| relay.address().port());
     let shared = Arc::new(shared);
     let (ended_sender, ended) = oneshot::channel();
     let keeper = std::thread::Builder::new().name("hub-keeper".to_owned()).spawn(move || {
@@ -69,9 +79,17 @@ pub async fn start(config: Config) -> Result<Hub, Error> {
     if let Some(money) = &shared.money {
         money.start(shared.keeper.clone(), stopping.subscribe());
     }
+    tokio::spawn(data::sweep(Arc::clone(&shared.data), shared.keeper.clone(), stopping.subscribe()));
     tokio::spawn(serve(listener, router(&shared), Arc::clone(&shared.metrics), stopping.subscribe()));
     tracing::info!(%address, "the hub listens");
-    Ok(Hub { address, token_file, ending, stopping, keeper: Some(keeper), ended, _rpc: rpc.flatten() })
+    Ok(Hub { address, token_file, ending, stopping, keeper: Some(keeper), ended, _rpc: rpc.flatten(), _relay: relay })
+}
+
+/// The relay of this hub's network: for connected workers, and for requesters' machines that have asked.
+async fn relay(address: SocketAddr, shared: &Shared) -> Result<Relay, Error> {
+    let (tokens, data) = (Arc::clone(&shared.tokens), Arc::clone(&shared.data));
+    let admits = move |key: &WorkerKey| tokens.is_connected(key) || data.is_guest(key);
+    Relay::start(address, admits).await.map_err(Error::Relay)
 }
 
 struct Opened {
@@ -95,8 +113,8 @@ fn open(
     };
     let token_file = dir.join("api.token");
     let tokens = Tokens::open(&token_file)?;
-    let blobs_dir = dir.join("blobs");
-    let blobs = Store::open(&blobs_dir, config.blobs_bytes_max.0).map_err(folder(&blobs_dir))?;
+    let place = config.bucket.clone().map_or(Place::Disk, Place::S3);
+    let data = Arc::new(Data::open(dir, config.data_bytes_max.0, place)?);
     let journal_path = dir.join("hub.db");
     let wrong = |source| Error::Journal { path: journal_path.clone(), source };
     let params = Params { orders: config.chain.is_some(), ..config.params.clone() };
@@ -129,7 +147,8 @@ fn open(
     let shared = Shared {
         keeper: handle,
         tokens,
-        blobs,
+        data,
+        relay_port: None,
         archive,
         logs: log_reader,
         live,

@@ -5,9 +5,9 @@
 //!
 //! One thread, the keeper, owns the core and the journal; everything else talks to it through bounded channels.
 
-mod blobs;
 mod clock;
 mod config;
+mod data;
 mod error;
 mod http;
 mod hub;
@@ -22,6 +22,6 @@ mod session;
 mod status;
 mod token;
 
-pub use config::Config;
+pub use config::{Bucket, Config};
 pub use error::Error;
 pub use hub::{Hub, start};

@@ -107,8 +107,9 @@ async fn converse(
     let proved = proved.unwrap_or(Err(End::Gone))?;
     let session = shared.keeper.session();
     let (backlog, mut queue) = Backlog::new();
+    let key = proved.key;
     let worker = join(shared, proved, session, backlog, &mut queue).await?;
-    let result = converse_as(shared, worker, session, sink, stream, queue).await;
+    let result = converse_as(shared, (worker, key), session, sink, stream, queue).await;
     // A keeper that has stopped knows that every connection ends.
     let _ = shared.keeper.send(Command::Worker { worker, session, report: Report::Left }).await;
     result
@@ -165,13 +166,13 @@ async fn join(
 /// Both directions at once, so that neither waits for the other.
 async fn converse_as(
     shared: &Arc<Shared>,
-    worker: WorkerId,
+    (worker, key): (WorkerId, WorkerKey),
     session: Session,
     sink: &mut Sink,
     stream: &mut (impl Stream<Item = Result<Message, axum::Error>> + Unpin),
     queue: BacklogReceiver,
 ) -> Result<(), End> {
-    let token = shared.tokens.issue(worker).map_err(|_| End::Gone)?;
+    let token = shared.tokens.issue(worker, key).map_err(|_| End::Gone)?;
     let heartbeat_ms = shared.heartbeat_ms;
     send(sink, &ToWorker::Welcome { worker, heartbeat_ms, token: token.text().to_owned() }).await?;
     tokio::select! {
@@ -240,6 +241,12 @@ async fn listen(
                 }
                 Report::Log { attempt, text }
             }
+            ToHub::Holds(held) => {
+                if held.len() > HELD_MAX {
+                    return Err(End::refused(format!("a worker names at most {HELD_MAX} datasets that it holds")));
+                }
+                continue;
+            }
             ToHub::Paused => Report::Paused,
             ToHub::Resumed => Report::Resumed,
             ToHub::Leaving => return Ok(()),
@@ -263,7 +270,7 @@ async fn check_results(shared: &Arc<Shared>, mut results: Vec<Finished>) -> Resu
     let mut refers = false;
     for result in &mut results {
         match &mut result.outcome {
-            Outcome::Done(output) => refers |= output.blob().is_some(),
+            Outcome::Done(output) => refers |= output.root().is_some(),
             Outcome::Failed { detail, .. } => cut(detail),
             Outcome::Cancelled => {}
         }
@@ -271,10 +278,10 @@ async fn check_results(shared: &Arc<Shared>, mut results: Vec<Finished>) -> Resu
     if !refers {
         return Ok(results);
     }
-    let blobs = Arc::clone(&shared.blobs);
+    let data = Arc::clone(&shared.data);
     let checked = tokio::task::spawn_blocking(move || {
         for result in &mut results {
-            if matches!(&result.outcome, Outcome::Done(output) if !blobs.holds_output(output)) {
+            if matches!(&result.outcome, Outcome::Done(output) if !data.holds_output(output)) {
                 let detail = "the output was not delivered".to_owned();
                 result.outcome = Outcome::Failed { cause: Cause::DeviceFault, detail };
             }

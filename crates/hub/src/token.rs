@@ -2,7 +2,7 @@
 //!
 //! Tokens are compared and kept by their hash, so that neither a timing nor a memory dump of the table gives one away.
 use crate::Error;
-use gleaner_wire::WorkerId;
+use gleaner_wire::{WorkerId, WorkerKey};
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::fs::OpenOptions;
@@ -19,14 +19,14 @@ const TOKEN_BYTES_MAX: usize = 128;
 pub(crate) enum Caller {
     /// Holds the token of the hub's folder.
     Operator,
-    /// A connected worker; it may use blobs and outputs only.
-    Worker(WorkerId),
+    /// A connected worker; it may use chunks, outputs and its own keys only.
+    Worker(WorkerId, WorkerKey),
 }
 
 /// The tokens that are valid now.
 pub(crate) struct Tokens {
     operator: blake3::Hash,
-    sessions: RwLock<HashMap<[u8; 32], WorkerId>>,
+    sessions: RwLock<HashMap<[u8; 32], (WorkerId, WorkerKey)>>,
 }
 
 /// A worker's token; it is valid until this is dropped.
@@ -66,13 +66,18 @@ impl Tokens {
             return Some(Caller::Operator);
         }
         let sessions = self.sessions.read().unwrap_or_else(PoisonError::into_inner);
-        sessions.get(hash.as_bytes()).map(|worker| Caller::Worker(*worker))
+        sessions.get(hash.as_bytes()).map(|(worker, key)| Caller::Worker(*worker, *key))
+    }
+
+    /// Whether a worker with this key is connected.
+    pub(crate) fn is_connected(&self, key: &WorkerKey) -> bool {
+        self.sessions.read().unwrap_or_else(PoisonError::into_inner).values().any(|(_, other)| other == key)
     }
 
     /// A new token for a worker's connection.
-    pub(crate) fn issue(self: &Arc<Self>, worker: WorkerId) -> Result<SessionToken, Error> {
+    pub(crate) fn issue(self: &Arc<Self>, worker: WorkerId, key: WorkerKey) -> Result<SessionToken, Error> {
         let token = SessionToken { tokens: Arc::clone(self), text: random_hex()? };
-        self.sessions.write().unwrap_or_else(PoisonError::into_inner).insert(token.hash(), worker);
+        self.sessions.write().unwrap_or_else(PoisonError::into_inner).insert(token.hash(), (worker, key));
         Ok(token)
     }
 }
@@ -140,9 +145,9 @@ mod tests {
     fn a_workers_token_ends_with_its_connection() {
         let dir = tempfile::tempdir().expect("a folder");
         let tokens = Tokens::open(&dir.path().join("api.token")).expect("made");
-        let token = tokens.issue(WorkerId(7)).expect("issued");
+        let token = tokens.issue(WorkerId(7), WorkerKey([7; 32])).expect("issued");
         let text = token.text().to_owned();
-        assert_eq!(tokens.caller(&text), Some(Caller::Worker(WorkerId(7))));
+        assert_eq!(tokens.caller(&text), Some(Caller::Worker(WorkerId(7), WorkerKey([7; 32]))));
         drop(token);
         assert_eq!(tokens.caller(&text), None);
     }

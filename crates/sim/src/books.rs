@@ -302,7 +302,7 @@ fn check_outputs(core: &Core, job: JobId, plan: &JobPlan) -> Result<(), String> 
                     let from = &outputs[usize::from(*group)];
                     Some(if from.len() == 1 { from[0] } else { from[*index as usize] })
                 }
-                InputSpec::File { .. } | InputSpec::Gather { .. } => None,
+                InputSpec::File { .. } | InputSpec::Folder { .. } | InputSpec::Gather { .. } => None,
             };
             let reads: Vec<Output> = spec.inputs.iter().filter_map(read).collect();
             let truth = plan.truths[usize::from(group)].output(spec.extent.value(*index), &reads);

@@ -153,6 +153,8 @@ impl Form<'_> {
         let input = |(from, same_index): &(&str, bool)| InputFile {
             name: format!("in-{from}"),
             file: None,
+            folder: None,
+            dataset: None,
             from: Some((*from).to_owned()),
             same_index: *same_index,
         };
@@ -193,7 +195,7 @@ fn task(name: &str, runtime: Runtime, program: u64) -> TaskFile {
     TaskFile {
         name: name.into(),
         runtime,
-        program: Source::Blob(BlobRef::of(&program.to_le_bytes())),
+        program: Source::Data(BlobRef::of(&program.to_le_bytes()).into()),
         each: None,
         tiles: None,
         inputs: vec![],

@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
-use crate::{Amount, AttemptId, Cause, JobId, Millis, Offer, Output, Runtime, State, WorkerId, WorkerKey};
+use crate::{Amount, AttemptId, Cause, DataRef, JobId, Millis, Offer, Output, Runtime, State, WorkerId, WorkerKey};
 
 /// An error, as RFC 9457 has it (`application/problem+json`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -250,6 +250,65 @@ pub struct WorkerView {
     pub settled: Amount,
     /// Learned speed of each device, 1000 being the reference machine.
     pub speeds: Vec<u32>,
+}
+
+/// A dataset that a hub keeps.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DatasetView {
+    /// What names it.
+    pub data: DataRef,
+    /// Chunks in it, its root included.
+    pub chunks: u64,
+    /// Who pushed it.
+    pub owner: String,
+    /// Its name, sealed by its owner, in hexadecimal digits.
+    pub label: String,
+    /// Why it is kept: `pushed`, `input` or `output`.
+    pub kind: String,
+    /// When it came, in milliseconds since 1970.
+    pub made_ms: u64,
+    /// Until when it is kept, if not for good.
+    pub until_ms: Option<u64>,
+    /// Chunks of it that are here.
+    pub held: u64,
+}
+
+/// Somebody who got a task and waits for its keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeysWanted {
+    /// The group of the job.
+    pub group: u16,
+    /// Who.
+    pub worker: WorkerKey,
+}
+
+/// Keys of a task, wrapped for one machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeysLeft {
+    /// The group of the job.
+    pub group: u16,
+    /// Who can open them.
+    pub receiver: WorkerKey,
+    /// The wrapped keys, in hexadecimal digits.
+    pub keys: String,
+}
+
+/// Keys of a task, for who asked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeysView {
+    /// The submission that they belong to, in hexadecimal digits.
+    pub submission: String,
+    /// The wrapped keys, in hexadecimal digits.
+    pub keys: String,
+}
+
+/// How machines of this hub's network find each other.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NetworkView {
+    /// The key by which the hub signs what machines may fetch from each other.
+    pub hub: WorkerKey,
+    /// The port of its relay, on the host where its API is; none if it runs none.
+    pub relay_port: Option<u16>,
 }
 
 /// One output in a list of results.

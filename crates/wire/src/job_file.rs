@@ -9,7 +9,7 @@ use core::fmt;
 use core::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use crate::{Amount, BlobRef, ByteSize, DeviceNeed, Runtime};
+use crate::{Amount, ByteSize, DataRef, DeviceNeed, Runtime};
 
 /// The longest job file that is read.
 pub const JOB_FILE_BYTES_MAX: usize = 16 * 1024 * 1024;
@@ -151,6 +151,10 @@ pub struct InputFile {
     pub name: String,
     /// A file beside the job file.
     pub file: Option<Source>,
+    /// A folder beside the job file.
+    pub folder: Option<Source>,
+    /// A dataset that was pushed before, by its name or reference.
+    pub dataset: Option<String>,
     /// The task whose output it is.
     pub from: Option<String>,
     /// Whether each element reads only the output with its own index.
@@ -158,13 +162,13 @@ pub struct InputFile {
     pub same_index: bool,
 }
 
-/// Where bytes come from: a path until the client has stored them, a reference afterwards.
+/// Where data comes from: a path until the client has sealed and pushed it, a reference afterwards.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// A file beside the job file.
+    /// A file or folder beside the job file.
     Path(String),
-    /// A blob, written `blake3:HASH:BYTES`.
-    Blob(BlobRef),
+    /// A dataset, written `data:ROOT:BYTES:BYTES`.
+    Data(DataRef),
 }
 
 fn yes() -> bool {
@@ -175,7 +179,7 @@ impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Path(path) => f.write_str(path),
-            Self::Blob(blob) => blob.fmt(f),
+            Self::Data(data) => data.fmt(f),
         }
     }
 }
@@ -184,7 +188,7 @@ impl FromStr for Source {
     type Err = crate::HashError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        if text.starts_with("blake3:") { text.parse().map(Self::Blob) } else { Ok(Self::Path(text.into())) }
+        if text.starts_with("data:") { text.parse().map(Self::Data) } else { Ok(Self::Path(text.into())) }
     }
 }
 

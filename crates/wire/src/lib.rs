@@ -8,6 +8,7 @@ extern crate alloc;
 mod address;
 mod amount;
 mod cause;
+mod data;
 mod element;
 mod hash;
 mod id;
@@ -25,10 +26,11 @@ pub mod job_file;
 pub use address::{Address, AddressError};
 pub use amount::{Amount, AmountError};
 pub use cause::Cause;
+pub use data::DataRef;
 pub use element::{Each, EachError, Extent, Rect};
 pub use hash::{BlobRef, Hash, HashError};
 pub use id::{AttemptId, JobId, TaskId, WorkerId, WorkerKey};
-pub use message::{DecodeError, Finished, Outcome, StartAttempt, ToHub, ToWorker, challenge_bytes, decode, encode};
+pub use message::{DecodeError, Finished, Held, Outcome, StartAttempt, ToHub, ToWorker, challenge_bytes, decode, encode};
 pub use offer::{DeviceKind, DeviceNeed, DeviceOffer, Needs, Offer, OfferError, Runtime, RuntimeOffer};
 pub use order::{Order, SignedOrder};
 pub use output::{INLINE_BYTES_MAX, Output};
@@ -37,7 +39,7 @@ pub use spec::{InputSpec, Limits, TaskSpec, Work};
 pub use standing::State;
 
 /// The version of the control protocol; a hub and a worker that differ refuse each other with a clear message.
-pub const PROTOCOL: u16 = 2;
+pub const PROTOCOL: u16 = 3;
 /// The largest control message either side accepts.
 pub const MESSAGE_BYTES_MAX: usize = 256 * 1024;
 /// The most attempts that one worker may hold at a time.
@@ -46,7 +48,7 @@ pub const ATTEMPTS_HELD_MAX: usize = 2048;
 pub const LOG_BYTES_MAX: usize = 16 * 1024;
 /// The longest text that explains a failure.
 pub const DETAIL_BYTES_MAX: usize = 2048;
-/// The longest list of the files of one output.
-pub const FILE_LIST_BYTES_MAX: u64 = 16 * 1024 * 1024;
+/// The most datasets that a worker says it holds something of.
+pub const HELD_MAX: usize = 64;
 /// The most tasks in one job.
 pub const TASKS_MAX: u64 = 10_000_000;

@@ -6,7 +6,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use crate::{AttemptId, Cause, JobId, MESSAGE_BYTES_MAX, Micros, Millis, Offer, Output, TaskSpec, WorkerId, WorkerKey};
+use crate::{AttemptId, Cause, Hash, JobId, MESSAGE_BYTES_MAX, Micros, Millis, Offer, Output, TaskSpec, WorkerId, WorkerKey};
 
 /// One attempt to start.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,6 +54,15 @@ pub struct Finished {
     pub outcome: Outcome,
 }
 
+/// How much of a dataset a worker holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Held {
+    /// The dataset's root.
+    pub root: Hash,
+    /// The bytes that need not be moved to it.
+    pub bytes: u64,
+}
+
 /// From hub to worker.
 #[expect(clippy::large_enum_variant, reason = "messages live for the time of one encoding")]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,7 +80,7 @@ pub enum ToWorker {
         worker: WorkerId,
         /// How often to send a heartbeat.
         heartbeat_ms: Millis,
-        /// The bearer token for the hub's blob store, for as long as this connection lasts.
+        /// The bearer token for the hub's data, for as long as this connection lasts.
         token: String,
     },
     /// The worker is not let in.
@@ -138,6 +147,9 @@ pub enum ToHub {
         /// The text, at most [`crate::LOG_BYTES_MAX`].
         text: String,
     },
+    /// It holds this much of these datasets, and of no others that are worth mentioning; at most
+    /// [`crate::HELD_MAX`] of them.
+    Holds(Vec<Held>),
     /// The owner wants the machine; no new work.
     Paused,
     /// The owner has given it back.

@@ -4,29 +4,29 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::{BlobRef, Hash};
 
-/// Outputs up to this many bytes travel inside the reference and need no blob.
+/// Sealed outputs up to this many bytes travel inside the reference and need no chunk.
 pub const INLINE_BYTES_MAX: usize = 32;
 
-/// A task's output: a reference by content, or the content itself where it is as short as a reference.
+/// A task's output, sealed for its requester: a dataset, or the bytes themselves where they are as short as a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output {
-    /// The bytes themselves.
+    /// The sealed bytes themselves.
     Inline {
         /// How many of `bytes` count; the others are zero.
         len: u8,
         /// The content.
         bytes: [u8; INLINE_BYTES_MAX],
     },
-    /// One blob.
-    Blob(BlobRef),
-    /// Several files: the blob is a list of `(name, reference)`, in postcard, sorted by name.
+    /// One file: the root of a dataset that has no other.
+    File(BlobRef),
+    /// Several files: the root of a dataset.
     Files(BlobRef),
 }
 
 #[derive(Serialize, Deserialize)]
 enum Encoded {
     Inline(Vec<u8>),
-    Blob(BlobRef),
+    File(BlobRef),
     Files(BlobRef),
 }
 
@@ -42,15 +42,15 @@ impl Output {
     pub fn content(&self) -> Option<&[u8]> {
         match self {
             Self::Inline { len, bytes } => Some(&bytes[..usize::from(*len)]),
-            Self::Blob(_) | Self::Files(_) => None,
+            Self::File(_) | Self::Files(_) => None,
         }
     }
 
-    /// The blob to fetch, if the content did not travel inline.
-    pub fn blob(&self) -> Option<BlobRef> {
+    /// The root to fetch, if the content did not travel inline.
+    pub fn root(&self) -> Option<BlobRef> {
         match self {
             Self::Inline { .. } => None,
-            Self::Blob(blob) | Self::Files(blob) => Some(*blob),
+            Self::File(root) | Self::Files(root) => Some(*root),
         }
     }
 
@@ -58,7 +58,7 @@ impl Output {
     pub fn hash(&self) -> Hash {
         match self {
             Self::Inline { .. } => Hash::of(self.content().unwrap_or_default()),
-            Self::Blob(blob) | Self::Files(blob) => blob.id,
+            Self::File(root) | Self::Files(root) => root.id,
         }
     }
 }
@@ -67,8 +67,8 @@ impl Serialize for Output {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Inline { .. } => Encoded::Inline(self.content().unwrap_or_default().to_vec()),
-            Self::Blob(blob) => Encoded::Blob(*blob),
-            Self::Files(blob) => Encoded::Files(*blob),
+            Self::File(root) => Encoded::File(*root),
+            Self::Files(root) => Encoded::Files(*root),
         }
         .serialize(serializer)
     }
@@ -80,8 +80,8 @@ impl<'de> Deserialize<'de> for Output {
             Encoded::Inline(bytes) => {
                 Self::inline(&bytes).ok_or_else(|| de::Error::custom("an inline output holds at most 32 bytes"))
             }
-            Encoded::Blob(blob) => Ok(Self::Blob(blob)),
-            Encoded::Files(blob) => Ok(Self::Files(blob)),
+            Encoded::File(root) => Ok(Self::File(root)),
+            Encoded::Files(root) => Ok(Self::Files(root)),
         }
     }
 }

@@ -3,7 +3,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
-use crate::{BlobRef, Extent, Millis, Runtime};
+use crate::{DataRef, Extent, Millis, Runtime};
 
 /// The program of a task and how to call it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -11,14 +11,14 @@ pub enum Work {
     /// A WASI program. `{index}`, `{x}`, `{y}`, `{width}`, `{height}` in arguments are filled in for each element.
     Wasm {
         /// The module.
-        module: BlobRef,
+        module: DataRef,
         /// Its arguments, after the program name.
         args: Vec<String>,
     },
     /// A compute kernel; `docs/wgsl.md` says what is bound where.
     Wgsl {
         /// The WGSL source.
-        kernel: BlobRef,
+        kernel: DataRef,
         /// The entry point that is dispatched `passes` times.
         entry: String,
         /// An entry point dispatched once afterwards.
@@ -45,8 +45,8 @@ impl Work {
         }
     }
 
-    /// The program's bytes.
-    pub fn program(&self) -> BlobRef {
+    /// The program: a dataset of one file.
+    pub fn program(&self) -> DataRef {
         match self {
             Self::Wasm { module, .. } => *module,
             Self::Wgsl { kernel, .. } => *kernel,
@@ -61,8 +61,15 @@ pub enum InputSpec {
     File {
         /// The name the task sees.
         name: String,
-        /// The content.
-        blob: BlobRef,
+        /// A dataset of one file.
+        data: DataRef,
+    },
+    /// A folder that came with the job.
+    Folder {
+        /// The name the task sees.
+        name: String,
+        /// Its content.
+        data: DataRef,
     },
     /// The output of the one task of group `group`, or of its element with the same index.
     Output {
@@ -84,15 +91,26 @@ impl InputSpec {
     /// The name the task sees.
     pub fn name(&self) -> &str {
         match self {
-            Self::File { name, .. } | Self::Output { name, .. } | Self::Gather { name, .. } => name,
+            Self::File { name, .. }
+            | Self::Folder { name, .. }
+            | Self::Output { name, .. }
+            | Self::Gather { name, .. } => name,
         }
     }
 
     /// The group whose output it is.
     pub fn group(&self) -> Option<u16> {
         match self {
-            Self::File { .. } => None,
+            Self::File { .. } | Self::Folder { .. } => None,
             Self::Output { group, .. } | Self::Gather { group, .. } => Some(*group),
+        }
+    }
+
+    /// What came with the job.
+    pub fn data(&self) -> Option<DataRef> {
+        match self {
+            Self::File { data, .. } | Self::Folder { data, .. } => Some(*data),
+            Self::Output { .. } | Self::Gather { .. } => None,
         }
     }
 }

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 fn to_worker() -> Vec<(ToWorker, &'static str)> {
     let spec = TaskSpec {
         name: "t".into(),
-        work: Work::Wasm { module: BlobRef::of(b"m"), args: vec!["{index}".into()] },
+        work: Work::Wasm { module: BlobRef::of(b"m").into(), args: vec!["{index}".into()] },
         extent: Extent::Array("1..3".parse().expect("a range")),
         inputs: vec![InputSpec::Gather { name: "in".into(), group: 0 }],
         limits: Limits { time_ms: Millis(60_000), memory: 1 << 28, output: 1 << 26 },
@@ -51,7 +51,7 @@ fn to_hub() -> Vec<(ToHub, &'static str)> {
         Offer { name: "w".into(), region: "eu".into(), provider: Some(Address([4; 20])), devices: vec![device] };
     let (key, signature) = (WorkerKey([2; 32]), vec![3; 64]);
     let done =
-        Finished { attempt: AttemptId(5), ran: Micros(1500), outcome: Outcome::Done(Output::Blob(BlobRef::of(b"o"))) };
+        Finished { attempt: AttemptId(5), ran: Micros(1500), outcome: Outcome::Done(Output::File(BlobRef::of(b"o"))) };
     let failed = Outcome::Failed { cause: Cause::TimeLimit, detail: "late".into() };
     let failed = Finished { attempt: AttemptId(6), ran: Micros(1), outcome: failed };
     let cancelled = Finished { attempt: AttemptId(7), ran: Micros(0), outcome: Outcome::Cancelled };

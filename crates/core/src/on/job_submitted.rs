@@ -181,14 +181,14 @@ impl Core {
         let from: BTreeSet<u16> = plan.spec.inputs.iter().filter_map(InputSpec::group).collect();
         let single = |input: &InputSpec| match input {
             InputSpec::Output { group, .. } => Some(*group),
-            InputSpec::File { .. } | InputSpec::Gather { .. } => None,
+            InputSpec::File { .. } | InputSpec::Folder { .. } | InputSpec::Gather { .. } => None,
         };
         let paired = plan.spec.inputs.iter().filter_map(single);
         let paired: BTreeSet<u16> =
             paired.filter(|group| count > 1 && counts[usize::from(*group)] == u64::from(count)).collect();
         let gathered = |input: &InputSpec| match input {
             InputSpec::Gather { group, .. } => Some(*group),
-            InputSpec::File { .. } | InputSpec::Output { .. } => None,
+            InputSpec::File { .. } | InputSpec::Folder { .. } | InputSpec::Output { .. } => None,
         };
         let gathered: BTreeSet<u16> = plan.spec.inputs.iter().filter_map(gathered).collect();
         Group {
@@ -226,7 +226,7 @@ fn program_key(plan: &plan::Group) -> Hash {
 /// Everything that all elements have in common and that decides their results.
 fn work_hash(plan: &plan::Group) -> Hash {
     let files = plan.spec.inputs.iter().map(|input| match input {
-        InputSpec::File { name, blob } => (name.as_str(), blob.id.to_string()),
+        InputSpec::File { name, data } | InputSpec::Folder { name, data } => (name.as_str(), data.root.id.to_string()),
         InputSpec::Output { name, .. } => (name.as_str(), "output".to_string()),
         InputSpec::Gather { name, .. } => (name.as_str(), "outputs".to_string()),
     });

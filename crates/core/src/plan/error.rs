@@ -58,10 +58,10 @@ pub enum Reason {
     #[error("tiles need a picture and a tile of 1 to 65,536 pixels a side, the tile not larger than the picture")]
     Tiles,
     /// A file that the client has not stored.
-    #[error("`{0}` is a path; a hub takes references (blake3:HASH:BYTES) to bytes that were stored before")]
+    #[error("`{0}` is a path; a hub takes references (data:…) to datasets that were pushed before")]
     NotStored(String),
-    /// Neither or both of `file` and `from`.
-    #[error("an input is either a `file` or the output of another task (`from`)")]
+    /// None or several of `file`, `folder`, `dataset` and `from`.
+    #[error("an input is one of `file`, `folder`, `dataset`, or the output of another task (`from`)")]
     InputForm,
     /// No such task.
     #[error("there is no task named `{0}`")]

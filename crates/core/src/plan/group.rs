@@ -4,7 +4,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use gleaner_wire::job_file::{InputFile, JobFile, KernelFile, NeedsFile, Source, TaskFile};
-use gleaner_wire::{BlobRef, ByteSize, DeviceNeed, Extent, InputSpec, Limits, Millis, Needs, Runtime, TaskSpec, Work};
+use gleaner_wire::{ByteSize, DataRef, DeviceNeed, Extent, InputSpec, Limits, Millis, Needs, Runtime, TaskSpec, Work};
 
 use super::{Error, Group, Reason, is_name, is_printable, span};
 
@@ -87,9 +87,13 @@ fn input_spec(
     place: impl Fn(&str) -> String,
 ) -> Result<InputSpec, Error> {
     let name = input.name.clone();
-    match (&input.file, &input.from) {
-        (Some(file), None) => Ok(InputSpec::File { name, blob: stored(file, place(".file"))? }),
-        (None, Some(from)) => {
+    if let Some(dataset) = &input.dataset {
+        return Err(Error::new(place(".dataset"), Reason::NotStored(dataset.clone())));
+    }
+    match (&input.file, &input.folder, &input.from) {
+        (Some(file), None, None) => Ok(InputSpec::File { name, data: stored(file, place(".file"))? }),
+        (None, Some(folder), None) => Ok(InputSpec::Folder { name, data: stored(folder, place(".folder"))? }),
+        (None, None, Some(from)) => {
             let unknown = || Error::new(place(".from"), Reason::UnknownTask(from.clone()));
             let group = *names.get(from.as_str()).ok_or_else(unknown)?;
             let theirs = counts[usize::from(group)];
@@ -100,13 +104,15 @@ fn input_spec(
             let single = input.same_index || theirs == 1;
             Ok(if single { InputSpec::Output { name, group } } else { InputSpec::Gather { name, group } })
         }
-        (None, None) | (Some(_), Some(_)) => Err(Error::new(place(""), Reason::InputForm)),
+        (None, None, None) | (Some(_), Some(_), _) | (Some(_), _, Some(_)) | (_, Some(_), Some(_)) => {
+            Err(Error::new(place(""), Reason::InputForm))
+        }
     }
 }
 
-fn stored(source: &Source, at: String) -> Result<BlobRef, Error> {
+fn stored(source: &Source, at: String) -> Result<DataRef, Error> {
     match source {
-        Source::Blob(blob) => Ok(*blob),
+        Source::Data(data) => Ok(*data),
         Source::Path(path) => Err(Error::new(at, Reason::NotStored(path.clone()))),
     }
 }
@@ -134,7 +140,7 @@ fn work(task: &TaskFile, at: usize) -> Result<Work, Error> {
     }
 }
 
-fn kernel(file: &KernelFile, at: usize, kernel: BlobRef) -> Result<Work, Error> {
+fn kernel(file: &KernelFile, at: usize, kernel: DataRef) -> Result<Work, Error> {
     let refuse =
         |field: &str, what, rule| Err(Error::new(format!("task[{at}].kernel.{field}"), Reason::Range(what, rule)));
     let passes = file.passes.unwrap_or(1);

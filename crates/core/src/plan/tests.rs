@@ -9,7 +9,7 @@ fn task(name: &str) -> TaskFile {
     TaskFile {
         name: name.into(),
         runtime: Runtime::Wasm,
-        program: Source::Blob(BlobRef::of(b"program")),
+        program: Source::Data(BlobRef::of(b"program").into()),
         each: None,
         tiles: None,
         inputs: vec![],
@@ -23,7 +23,7 @@ fn task(name: &str) -> TaskFile {
 }
 
 fn from(name: &str) -> InputFile {
-    InputFile { name: format!("from-{name}"), file: None, from: Some(name.into()), same_index: false }
+    InputFile { name: format!("from-{name}"), file: None, folder: None, dataset: None, from: Some(name.into()), same_index: false }
 }
 
 fn job(tasks: Vec<TaskFile>) -> JobFile {

@@ -35,7 +35,7 @@ pub fn task(name: &str) -> TaskFile {
     TaskFile {
         name: name.into(),
         runtime: Runtime::Wasm,
-        program: Source::Blob(BlobRef::of(name.as_bytes())),
+        program: Source::Data(BlobRef::of(name.as_bytes()).into()),
         each: None,
         tiles: None,
         inputs: vec![],

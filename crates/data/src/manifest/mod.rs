@@ -19,7 +19,7 @@ mod root;
 pub use decode::Reader;
 pub use encode::Writer;
 pub use name::{NAME_BYTES_MAX, Name, RESERVED_PREFIX, TARGET_BYTES_MAX, check_target};
-pub use root::{CHUNKS_MAX, ROOT_BYTES_MAX, Root, SealedRoot};
+pub use root::{CHUNKS_MAX, INLINE_BYTES_MAX, ROOT_BYTES_MAX, Root, SealedRoot};
 
 /// The version of the encoding. Readers refuse others.
 pub const VERSION: u8 = 1;

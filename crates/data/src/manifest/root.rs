@@ -8,10 +8,12 @@ use super::{Error, Totals, VERSION};
 use crate::chunk::ChunkRef;
 use crate::seal::{DatasetKey, Keys};
 
-/// The largest sealed root.
-pub const ROOT_BYTES_MAX: usize = 8 * 1024 * 1024;
-/// The most chunks that a manifest may be in, which is enough for some terabytes.
-pub const CHUNKS_MAX: usize = 110_000;
+/// The largest sealed root: it is stored and sent as a chunk.
+pub const ROOT_BYTES_MAX: usize = crate::store::CHUNK_BYTES_MAX;
+/// The most chunks that a manifest may be in, which is enough for about a terabyte.
+pub const CHUNKS_MAX: usize = 15_000;
+/// A manifest up to this size travels in the root itself.
+pub const INLINE_BYTES_MAX: usize = 16 * 1024;
 
 /// The root of a dataset.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,8 +22,10 @@ pub struct Root {
     pub totals: Totals,
     /// How long the manifest is.
     pub manifest_bytes: u64,
-    /// The chunks of the manifest, in order.
+    /// The chunks of the manifest, in order; none if it is here.
     pub chunks: Vec<ChunkRef>,
+    /// The manifest itself, if it is short.
+    pub manifest: Vec<u8>,
 }
 
 /// A sealed root.
@@ -60,6 +64,7 @@ impl Root {
             put_number(&mut bytes, number)?;
         }
         self.chunks.iter().try_for_each(|chunk| put_chunk(&mut bytes, chunk))?;
+        bytes.extend_from_slice(&self.manifest);
         Ok(bytes)
     }
 
@@ -75,10 +80,12 @@ impl Root {
         let count = number_to(from, CHUNKS_MAX as u64, "its root has too many chunks")?;
         let chunks: Vec<_> = (0..count).map(|_| chunk(from)).collect::<Result<_, _>>()?;
         let inside: u64 = chunks.iter().map(|chunk| u64::from(chunk.plain_bytes)).sum();
-        if !from.is_empty() || inside != manifest_bytes {
+        let manifest = from.to_vec();
+        let is_whole = if chunks.is_empty() { manifest.len() as u64 } else { inside } == manifest_bytes;
+        if !is_whole || manifest.len() > if chunks.is_empty() { INLINE_BYTES_MAX } else { 0 } {
             return Err(Error::Refused("its root does not fit itself"));
         }
-        Ok(Self { totals, manifest_bytes, chunks })
+        Ok(Self { totals, manifest_bytes, chunks, manifest })
     }
 }
 
@@ -104,7 +111,22 @@ mod tests {
             sealed_bytes: 900,
         };
         let totals = Totals { entries: 3, bytes: 70_000, stored_bytes: 60_000 };
-        Root { totals, manifest_bytes: 3000, chunks: (1..=3).map(chunk).collect() }
+        Root { totals, manifest_bytes: 3000, chunks: (1..=3).map(chunk).collect(), manifest: Vec::new() }
+    }
+
+    #[test]
+    fn a_short_manifest_travels_in_the_root() {
+        let keys = AccountSecret::from_bytes([1; 32]).keys();
+        let short = Root { manifest_bytes: 5, chunks: Vec::new(), manifest: b"short".to_vec(), ..root() };
+        let sealed = short.seal(&keys).expect("sealed");
+        assert_eq!(Root::open(&sealed.key, sealed.bytes).expect("opened"), short);
+        for wrong in [
+            Root { manifest_bytes: 6, ..short.clone() },
+            Root { manifest: b"short".to_vec(), ..root() },
+            Root { manifest: vec![0; INLINE_BYTES_MAX + 1], manifest_bytes: INLINE_BYTES_MAX as u64 + 1, ..short },
+        ] {
+            assert!(Root::decode(&wrong.encode().expect("encoded")).is_err());
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender};
 
 use super::job::{Done, Numbered, SmallDone, shown};
+use super::listing::Lister;
 use super::reader::{At, Planned, SMALL_BYTES_MAX, Window};
 use super::shop::Shop;
 use super::stream::Stream;
@@ -28,6 +29,7 @@ pub(super) struct Collector<'a, 'b> {
     folder: PathBuf,
     writer: Writer<Stream<'a, 'b>>,
     references: HashMap<Number, ChunkRef>,
+    lister: Lister,
     committed_bytes: u64,
     notices: Vec<Notice>,
 }
@@ -66,6 +68,7 @@ impl<'a, 'b> Collector<'a, 'b> {
             folder: folder.to_owned(),
             writer: Writer::new(Stream::new(shop)?)?,
             references: HashMap::new(),
+            lister: Lister::new().map_err(Error::Listing)?,
             committed_bytes: 0,
             notices: Vec::new(),
         })
@@ -246,6 +249,7 @@ impl<'a, 'b> Collector<'a, 'b> {
             self.references.clear();
         }
         let chunk = self.shop.index().chunk(number)?;
+        self.lister.add(&chunk).map_err(Error::Listing)?;
         self.references.insert(number, chunk.clone());
         Ok(chunk)
     }
@@ -271,8 +275,10 @@ impl<'a, 'b> Collector<'a, 'b> {
         notices.into_iter().for_each(|notice| Notice::add(&mut self.notices, notice.path, notice.text));
         let notices = std::mem::take(&mut self.notices);
         let (mut stream, totals) = self.writer.finish()?;
-        stream.finish()?;
-        let root = Root { totals, manifest_bytes: stream.bytes, chunks: stream.chunks };
+        let manifest = stream.finish()?;
+        stream.chunks.iter().try_for_each(|chunk| self.lister.add(chunk)).map_err(Error::Listing)?;
+        let listing = self.lister.finish().map_err(Error::Listing)?;
+        let root = Root { totals, manifest_bytes: stream.bytes, chunks: stream.chunks, manifest };
         let sealed = root.seal(shop.keys)?;
         let counts = shop.progress.counts();
         if counts.unchanged < counts.files {
@@ -280,7 +286,7 @@ impl<'a, 'b> Collector<'a, 'b> {
         }
         shop.sink.flush().map_err(Error::Sink)?;
         shop.index().commit()?;
-        Ok(Packed { root, sealed, notices })
+        Ok(Packed { root, sealed, notices, listing })
     }
 }
 

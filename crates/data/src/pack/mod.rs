@@ -12,6 +12,7 @@
 mod collect;
 mod job;
 mod known;
+mod listing;
 mod mend;
 mod old;
 mod progress;
@@ -23,6 +24,7 @@ use std::path::Path;
 use std::sync::mpsc::{channel, sync_channel};
 use std::sync::{Mutex, PoisonError};
 
+pub use listing::Listing;
 pub use progress::{Counts, Progress};
 
 use crate::cut::Batch;
@@ -56,6 +58,8 @@ pub struct Packed {
     pub sealed: SealedRoot,
     /// What the owner should know: files that kept changing, or were left out.
     pub notices: Vec<Notice>,
+    /// The names of all its chunks, without the root.
+    pub listing: Listing,
 }
 
 /// Why a folder cannot be packed.
@@ -76,6 +80,9 @@ pub enum Error {
     /// The compressor cannot be set up.
     #[error("the compressor cannot be set up")]
     Squeezer(#[source] std::io::Error),
+    /// The list of its chunks cannot be written.
+    #[error("the list of chunks cannot be written: is there room for temporary files?")]
+    Listing(#[source] std::io::Error),
     /// A thread stopped because another one failed.
     #[error("packing was stopped")]
     Stopped,

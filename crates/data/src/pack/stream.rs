@@ -5,6 +5,7 @@ use super::Error;
 use super::shop::{Hand, Shop};
 use crate::chunk::ChunkRef;
 use crate::index::Found;
+use crate::manifest::INLINE_BYTES_MAX;
 
 /// How much of the manifest is gathered before it is cut.
 const GATHERED_BYTES: usize = 512 * 1024;
@@ -25,9 +26,13 @@ impl<'a, 'b> Stream<'a, 'b> {
         Ok(Self { shop, hand: shop.hand()?, gathered, bytes: 0, chunks, failure: None })
     }
 
-    /// Stores what is left.
-    pub(super) fn finish(&mut self) -> Result<(), Error> {
-        self.cut(true)
+    /// Stores what is left, unless the manifest is short enough for the root: then that is given back.
+    pub(super) fn finish(&mut self) -> Result<Vec<u8>, Error> {
+        if self.chunks.is_empty() && self.gathered.len() <= INLINE_BYTES_MAX {
+            return Ok(std::mem::take(&mut self.gathered));
+        }
+        self.cut(true)?;
+        Ok(Vec::new())
     }
 
     /// Why writing failed.

@@ -35,6 +35,13 @@ impl AccountSecret {
         &self.0
     }
 
+    /// A secret for one purpose, from which nobody finds back to this one: for a task's results, say.
+    #[must_use]
+    pub fn derive(&self, purpose: &[u8]) -> Self {
+        let root = blake3::derive_key("gleaner 2026 data purpose", &self.0[..]);
+        Self(Zeroizing::new(*blake3::keyed_hash(&root, purpose).as_bytes()))
+    }
+
     /// The keys of this account.
     pub fn keys(&self) -> Keys {
         let derive = |purpose: &str| Zeroizing::new(blake3::derive_key(purpose, &self.0[..]));
@@ -43,6 +50,8 @@ impl AccountSecret {
             tag: derive("gleaner 2026 data tag"),
             chunk: derive("gleaner 2026 data chunk"),
             dataset: derive("gleaner 2026 data dataset"),
+            root_mark: derive("gleaner 2026 data root"),
+            short: derive("gleaner 2026 data short"),
             sums: derive("gleaner 2026 data sums"),
             cut_seed: u64::from_le_bytes(seed[..8].try_into().expect("eight bytes")),
         }
@@ -55,6 +64,8 @@ pub struct Keys {
     tag: Zeroizing<[u8; 32]>,
     pub(super) chunk: Zeroizing<[u8; 32]>,
     pub(super) dataset: Zeroizing<[u8; 32]>,
+    pub(super) root_mark: Zeroizing<[u8; 32]>,
+    pub(super) short: Zeroizing<[u8; 32]>,
     pub(crate) sums: Zeroizing<[u8; 32]>,
     pub(crate) cut_seed: u64,
 }
@@ -95,9 +106,17 @@ mod tests {
     }
 
     #[test]
+    fn derived_secrets_differ_and_come_out_the_same_again() {
+        let secret = AccountSecret::from_bytes([1; 32]);
+        assert_eq!(secret.derive(b"a").expose(), secret.derive(b"a").expose());
+        assert_ne!(secret.derive(b"a").expose(), secret.derive(b"b").expose());
+        assert_ne!(secret.derive(b"").expose(), secret.expose());
+    }
+
+    #[test]
     fn each_purpose_has_its_own_key() {
         let keys = AccountSecret::from_bytes([1; 32]).keys();
-        let all = [&keys.tag, &keys.chunk, &keys.dataset, &keys.sums].map(|key| **key);
+        let all = [&keys.tag, &keys.chunk, &keys.dataset, &keys.root_mark, &keys.short, &keys.sums].map(|key| **key);
         assert_eq!(all.iter().collect::<std::collections::HashSet<_>>().len(), all.len());
     }
 }

@@ -6,12 +6,16 @@
 mod account;
 mod chunk;
 mod dataset;
+mod short;
+mod task;
 mod wrap;
 
 pub use account::{AccountSecret, Keys, Tag};
 pub use chunk::{ChunkKey, Opener, Sealed};
 pub use dataset::DatasetKey;
-pub use wrap::{WRAPPED_BYTES, Wrapped};
+pub use short::SHORT_BYTES_MAX;
+pub use task::{TASK_KEYS_BYTES_MAX, TaskKeys};
+pub use wrap::{WRAPPED_BYTES, WRAPPING_BYTES, Wrapped, unwrap, wrap};
 
 /// Why something cannot be sealed or opened.
 #[derive(Debug, thiserror::Error)]

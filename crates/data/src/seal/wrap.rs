@@ -1,8 +1,8 @@
-//! Wrapping a dataset key for the one machine that may read the dataset.
+//! Wrapping keys for the one machine that may read what they open.
 //!
 //! The receiver's ed25519 identity is turned into an X25519 key; each wrapping draws a fresh key of its own for the
-//! exchange, so that nobody but the receiver, not even the sender later, can open it. It is bound to the root it
-//! belongs to and to the receiver.
+//! exchange, so that nobody but the receiver, not even the sender later, can open it. It is bound to what it is for
+//! (the root of a dataset, or the task of a job) and to the receiver.
 use curve25519_dalek::montgomery::MontgomeryPoint;
 use ed25519_dalek::{SigningKey, VerifyingKey};
 use gleaner_wire::{Hash, WorkerKey};
@@ -10,44 +10,58 @@ use zeroize::Zeroizing;
 
 use super::{DatasetKey, Error, open_in_place, seal_in_place};
 
+const EXCHANGE_BYTES: usize = 32;
+const PROOF_BYTES: usize = 16;
+/// What wrapping adds to the size of a secret.
+pub const WRAPPING_BYTES: usize = EXCHANGE_BYTES + PROOF_BYTES;
 /// The size of a wrapped key.
-pub const WRAPPED_BYTES: usize = 32 + 32 + 16;
+pub const WRAPPED_BYTES: usize = WRAPPING_BYTES + 32;
 
 /// A dataset key that only its receiver can open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wrapped(pub [u8; WRAPPED_BYTES]);
 
+/// Wraps a secret, which is for `purpose`, for a receiver.
+pub fn wrap(secret: &[u8], purpose: Hash, to: WorkerKey) -> Result<Vec<u8>, Error> {
+    let receiver = VerifyingKey::from_bytes(&to.0).map_err(|_| Error::PublicKey(to))?;
+    if receiver.is_weak() {
+        return Err(Error::PublicKey(to));
+    }
+    let mut once = Zeroizing::new([0; 32]);
+    getrandom::fill(&mut once[..]).map_err(Error::Random)?;
+    let public = MontgomeryPoint::mul_base_clamped(*once);
+    let shared = receiver.to_montgomery().mul_clamped(*once);
+    let mut sealed = Vec::with_capacity(secret.len() + PROOF_BYTES);
+    sealed.extend_from_slice(secret);
+    seal_in_place(&agreed(shared, public, to), &purpose.0, &mut sealed);
+    Ok([public.as_bytes(), &sealed[..]].concat())
+}
+
+/// Opens what was wrapped for the owner of `key`.
+pub fn unwrap(wrapped: &[u8], purpose: Hash, key: &SigningKey) -> Result<Zeroizing<Vec<u8>>, Error> {
+    let what = "a wrapped key";
+    let (public, sealed) = wrapped.split_first_chunk().ok_or(Error::Shut { what })?;
+    let public = MontgomeryPoint(*public);
+    let scalar = Zeroizing::new(key.to_scalar_bytes());
+    let shared = public.mul_clamped(*scalar);
+    let agreed = agreed(shared, public, WorkerKey(key.verifying_key().to_bytes()));
+    let mut sealed = Zeroizing::new(sealed.to_vec());
+    let length = open_in_place(&agreed, &purpose.0, &mut sealed, what)?.len();
+    sealed.truncate(length);
+    Ok(sealed)
+}
+
 impl DatasetKey {
     /// Wraps the key of the dataset whose sealed root is `root` for a receiver.
     pub fn wrap(&self, root: Hash, to: WorkerKey) -> Result<Wrapped, Error> {
-        let receiver = VerifyingKey::from_bytes(&to.0).map_err(|_| Error::PublicKey(to))?;
-        if receiver.is_weak() {
-            return Err(Error::PublicKey(to));
-        }
-        let mut once = Zeroizing::new([0; 32]);
-        getrandom::fill(&mut once[..]).map_err(Error::Random)?;
-        let public = MontgomeryPoint::mul_base_clamped(*once);
-        let shared = receiver.to_montgomery().mul_clamped(*once);
-        let key = agreed(shared, public, to);
-        let mut sealed = Vec::with_capacity(32 + 16);
-        sealed.extend_from_slice(&self.0[..]);
-        seal_in_place(&key, &root.0, &mut sealed);
-        let mut wrapped = [0; WRAPPED_BYTES];
-        wrapped[..32].copy_from_slice(public.as_bytes());
-        wrapped[32..].copy_from_slice(&sealed);
-        Ok(Wrapped(wrapped))
+        let wrapped = wrap(&self.0[..], root, to)?;
+        Ok(Wrapped(wrapped.try_into().expect("a key has 32 bytes")))
     }
 
     /// Opens a key that was wrapped for the owner of `secret`.
     pub fn unwrap(wrapped: &Wrapped, root: Hash, secret: &SigningKey) -> Result<Self, Error> {
-        let public: [u8; 32] = wrapped.0[..32].try_into().expect("32 bytes");
-        let public = MontgomeryPoint(public);
-        let scalar = Zeroizing::new(secret.to_scalar_bytes());
-        let shared = public.mul_clamped(*scalar);
-        let key = agreed(shared, public, WorkerKey(secret.verifying_key().to_bytes()));
-        let mut sealed = Zeroizing::new(wrapped.0[32..].to_vec());
-        let opened = open_in_place(&key, &root.0, &mut sealed, "the key of a dataset")?;
-        let key = <[u8; 32]>::try_from(&*opened).map_err(|_| Error::Content("a key of another size"))?;
+        let opened = unwrap(&wrapped.0, root, secret)?;
+        let key = <[u8; 32]>::try_from(&opened[..]).map_err(|_| Error::Content("a key of another size"))?;
         Ok(Self(Zeroizing::new(key)))
     }
 }

@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 
 use super::{Error, Progress};
 use crate::chunk::ChunkRef;
+use crate::manifest::Root;
 use crate::port::Source;
 use crate::seal::Opener;
 
@@ -22,10 +23,11 @@ pub(super) struct Chunks<'a> {
 }
 
 impl<'a> Chunks<'a> {
-    pub(super) fn new(chunks: &'a [ChunkRef], source: &'a dyn Source, progress: &'a Progress) -> Result<Self, Error> {
-        let left: VecDeque<_> = chunks.iter().collect();
-        source.ahead(&chunks.iter().take(AHEAD).map(ChunkRef::blob).collect::<Vec<_>>());
-        Ok(Self { left, source, progress, opener: Opener::new()?, open: Vec::new(), at: 0, failure: None })
+    pub(super) fn new(root: &'a Root, source: &'a dyn Source, progress: &'a Progress) -> Result<Self, Error> {
+        let left: VecDeque<_> = root.chunks.iter().collect();
+        source.ahead(&root.chunks.iter().take(AHEAD).map(ChunkRef::blob).collect::<Vec<_>>());
+        let open = root.manifest.clone();
+        Ok(Self { left, source, progress, opener: Opener::new()?, open, at: 0, failure: None })
     }
 
     /// Why reading failed.

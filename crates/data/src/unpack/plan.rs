@@ -66,7 +66,7 @@ pub(super) fn run(
     let folders = Folders { target, read_only: Vec::new(), totals: root.totals };
     let (open, path, small) = (vec![top], Vec::new(), Vec::new());
     let mut plan = Plan { source, progress, jobs, failed, folders, open, path, small };
-    let mut chunks = Chunks::new(&root.chunks, source, progress)?;
+    let mut chunks = Chunks::new(root, source, progress)?;
     match plan.entries(&mut chunks, root.totals) {
         Err(Error::Manifest(error)) => Err(chunks.failure().unwrap_or(Error::Manifest(error))),
         Err(error) => Err(error),

@@ -1,4 +1,5 @@
 //! Whole datasets: folders that are packed, changed, packed again and unpacked, with faults in between.
 mod changes;
 mod folders;
+mod parcels;
 mod world;

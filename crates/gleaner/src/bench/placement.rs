@@ -54,7 +54,7 @@ fn job(name: &str, count: u32, needs: NeedsFile) -> JobFile {
     let task = TaskFile {
         name: name.into(),
         runtime: Runtime::Wgsl,
-        program: Source::Blob(BlobRef::of(name.as_bytes())),
+        program: Source::Data(BlobRef::of(name.as_bytes()).into()),
         each: Some(format!("1..{count}")),
         tiles: None,
         inputs: vec![],

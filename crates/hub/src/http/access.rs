@@ -1,4 +1,4 @@
-//! Who may ask for what: the operator everything, a connected worker blobs and outputs.
+//! Who may ask for what: the operator everything, a connected worker chunks, outputs and its keys.
 use super::Shared;
 use super::problem::Problem;
 use crate::token::Caller;
@@ -12,8 +12,8 @@ use std::sync::Arc;
 pub(super) async fn operator_only(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
     match caller(&shared, request.headers()) {
         Some(Caller::Operator) => next.run(request).await,
-        Some(Caller::Worker(_)) => {
-            let detail = "a worker's token is good for blobs and outputs only";
+        Some(Caller::Worker(..)) => {
+            let detail = "a worker's token is good for chunks, outputs and its own keys only";
             Problem::new(StatusCode::FORBIDDEN, "forbidden", "not for workers", detail).into_response()
         }
         None => unauthorized(),

@@ -31,7 +31,9 @@ pub(super) async fn metrics(State(shared): State<Arc<Shared>>) -> Result<impl In
     let (commands, questions) = shared.keeper.waiting();
     text.gauge("gleaner_keeper_commands_waiting", "Commands that wait for the keeper.", commands as f64);
     text.gauge("gleaner_keeper_questions_waiting", "Questions that wait for the keeper.", questions as f64);
-    text.gauge("gleaner_blob_bytes", "Bytes of blobs on disk.", shared.blobs.bytes() as f64);
+    let usage = shared.data.store.usage();
+    text.gauge("gleaner_chunk_bytes", "Bytes of sealed chunks that are kept.", usage.bytes as f64);
+    text.gauge("gleaner_chunks_pinned_bytes", "Bytes of them that are in use.", usage.pinned as f64);
     text.gauge("gleaner_live_listeners", "Listeners of live events.", shared.live.listeners() as f64);
     let accepting = if shared.keeper.refusing().is_none() { 1.0 } else { 0.0 };
     text.gauge("gleaner_accepting", "Whether the hub takes jobs.", accepting);

@@ -1,9 +1,10 @@
 //! The HTTP API: one module for each thing it serves. Errors are problem+json with a reason a person can act on.
 mod access;
-mod blobs;
+mod data;
 mod events;
 mod health;
 mod jobs;
+mod keys;
 mod logs;
 mod money;
 mod parameters;
@@ -16,7 +17,7 @@ mod workers;
 pub(crate) use problem::Problem;
 pub(crate) use server::serve;
 
-use crate::blobs::Store;
+use crate::data::Data;
 use crate::journal::Archive;
 use crate::keeper::Handle;
 use crate::live::Live;
@@ -36,7 +37,9 @@ use tokio::sync::watch;
 pub(crate) struct Shared {
     pub(crate) keeper: Handle,
     pub(crate) tokens: Arc<Tokens>,
-    pub(crate) blobs: Arc<Store>,
+    pub(crate) data: Arc<Data>,
+    /// Where the relay listens, if there is one.
+    pub(crate) relay_port: Option<u16>,
     pub(crate) archive: Archive,
     pub(crate) logs: LogReader,
     pub(crate) live: Live,
@@ -49,6 +52,14 @@ pub(crate) struct Shared {
     pub(crate) stopping: watch::Receiver<bool>,
 }
 
+/// Chunks, and the meeting place of those who fetch the same. Who comes here has shown a token already.
+fn chunks(shared: &Shared) -> Router<Arc<Shared>> {
+    let door = Arc::new(Open);
+    let (store, swarm) = (Arc::clone(&shared.data.store), Arc::clone(&shared.data.swarm));
+    let chunks: Router = http::router(store, door.clone());
+    chunks.merge(http::swarm_router(swarm, shared.data.signer.clone(), door)).with_state(())
+}
+
 /// Every route, with who may use it.
 pub(crate) fn router(shared: &Arc<Shared>) -> Router {
     let anyone = Router::new()
@@ -59,12 +70,19 @@ pub(crate) fn router(shared: &Arc<Shared>) -> Router {
         .route("/api/v1/fiat/webhook", post(money::fiat_webhook))
         .route("/worker/v1", get(session::connect));
     let workers_too = Router::new()
-        .route("/api/v1/blobs/{hash}", get(blobs::read).put(blobs::store))
+        .nest("/api/v1", chunks(shared))
+        .route("/api/v1/datasets/{root}", get(data::show).put(data::register))
+        .route("/api/v1/jobs/{job}/keys/{group}", get(keys::fetch))
+        .route("/api/v1/network", get(data::network))
         .route("/api/v1/jobs/{job}/outputs/{group}", get(results::outputs))
         .route_layer(from_fn_with_state(Arc::clone(shared), access::workers_too));
     let operator = Router::new()
         .route("/api/v1/jobs", get(jobs::list).post(submit::submit))
         .route("/api/v1/jobs/{job}", get(jobs::show))
+        .route("/api/v1/jobs/{job}/keys", get(keys::wanted))
+        .route("/api/v1/keys/{submission}", post(keys::leave))
+        .route("/api/v1/datasets", get(data::list))
+        .route("/api/v1/datasets/{root}/remove", post(data::remove))
         .route("/api/v1/jobs/{job}/explain", get(jobs::explain))
         .route("/api/v1/jobs/{job}/cancel", post(jobs::cancel))
         .route("/api/v1/jobs/{job}/logs", get(logs::logs))

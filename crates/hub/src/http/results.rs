@@ -170,7 +170,7 @@ pub(super) async fn outputs(
 async fn check_reader(shared: &Shared, caller: Caller, job: JobId) -> Result<(), Problem> {
     let allowed = match caller {
         Caller::Operator => true,
-        Caller::Worker(worker) => shared.keeper.ask(move |core| core.works_on(worker, job)).await?,
+        Caller::Worker(worker, _) => shared.keeper.ask(move |core| core.works_on(worker, job)).await?,
     };
     if allowed {
         return Ok(());

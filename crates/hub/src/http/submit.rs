@@ -1,7 +1,7 @@
 //! Taking a job: read it, plan it, check that its files are here, hand it to the keeper.
 use super::Shared;
 use super::problem::Problem;
-use crate::blobs::Store;
+use crate::data::Data;
 use axum::Json;
 use axum::body::to_bytes;
 use axum::extract::{Request, State};
@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::IntoResponse;
 use gleaner_core::plan::{self, Graph};
 use gleaner_wire::job_file::{JOB_FILE_BYTES_MAX, JobFile, JobFileError, Source, line_of};
-use gleaner_wire::{Hash, SignedOrder};
+use gleaner_wire::{DataRef, Hash, SignedOrder};
 use std::sync::Arc;
 
 /// The header that names who pays.
@@ -41,16 +41,17 @@ pub(super) async fn submit(State(shared): State<Arc<Shared>>, request: Request) 
     if let Some(order) = &order {
         check_order(&shared, order, &requester, &body)?;
     }
-    let blobs = Arc::clone(&shared.blobs);
-    let planned = tokio::task::spawn_blocking(move || plan_job(form, &body, &blobs)).await;
-    let graph = planned.map_err(|_| Problem::bad_request("the job could not be planned"))??;
+    let data = Arc::clone(&shared.data);
+    let planned = tokio::task::spawn_blocking(move || plan_job(form, &body, &data)).await;
+    let (graph, roots) = planned.map_err(|_| Problem::bad_request("the job could not be planned"))??;
     let submitted = shared.keeper.submit(submission, requester, graph, order).await?;
     let submitted = submitted.map_err(|reason| refused(reason.as_str()))?;
+    super::data::keep_for_job(Arc::clone(&shared.data), submitted.job, roots, submission).await?;
     let location = format!("/api/v1/jobs/{}", submitted.job);
     Ok((StatusCode::CREATED, [(header::LOCATION, location)], Json(submitted)))
 }
 
-fn plan_job(form: Form, body: &[u8], blobs: &Store) -> Result<Graph, Problem> {
+fn plan_job(form: Form, body: &[u8], data: &Data) -> Result<(Graph, Vec<Hash>), Problem> {
     let text = std::str::from_utf8(body).map_err(|_| refused("the job file is not UTF-8"))?;
     let file = match form {
         Form::Json => JobFile::from_json(body),
@@ -66,30 +67,32 @@ fn plan_job(form: Form, body: &[u8], blobs: &Store) -> Result<Graph, Problem> {
         Form::Toml => line_of(text, at),
     };
     let graph = plan::plan(&file).map_err(|error| refused(error.reason.to_string()).at(&error.at, line(&error.at)))?;
-    if let Some((at, reason)) = missing_blob(&file, blobs) {
-        let line = line(&at);
-        return Err(refused(reason).at(at, line));
+    let sources = sources(&file);
+    if let Some((at, dataset)) = sources.iter().find(|(_, dataset)| !data.holds(&dataset.root)) {
+        let reason = format!("the hub does not hold {dataset}: push it first");
+        return Err(refused(reason).at(at, line(at)));
     }
-    Ok(graph)
+    Ok((graph, sources.into_iter().map(|(_, dataset)| dataset.root.id).collect()))
 }
 
-/// The first program or input whose bytes the hub does not hold.
-fn missing_blob(file: &JobFile, blobs: &Store) -> Option<(String, String)> {
-    let missing = |source: &Source| match source {
-        Source::Blob(blob) if !blobs.holds(blob) => {
-            Some(format!("the hub does not hold {blob}: store it first with PUT /api/v1/blobs/{}", blob.id))
-        }
-        Source::Blob(_) | Source::Path(_) => None,
+/// Every program and input that came with the job, with its place in the file.
+fn sources(file: &JobFile) -> Vec<(String, DataRef)> {
+    let mut sources = Vec::new();
+    let mut add = |at: String, source: &Source| match source {
+        Source::Data(data) => sources.push((at, *data)),
+        Source::Path(_) => {}
     };
-    file.tasks.iter().enumerate().find_map(|(task, of)| {
-        let program = missing(&of.program).map(|reason| (format!("task[{task}].program"), reason));
-        program.or_else(|| {
-            of.inputs.iter().enumerate().find_map(|(input, of)| {
-                let reason = missing(of.file.as_ref()?)?;
-                Some((format!("task[{task}].input[{input}].file"), reason))
-            })
-        })
-    })
+    for (task, of) in file.tasks.iter().enumerate() {
+        add(format!("task[{task}].program"), &of.program);
+        for (input, of) in of.inputs.iter().enumerate() {
+            for (field, source) in [("file", &of.file), ("folder", &of.folder)] {
+                if let Some(source) = source {
+                    add(format!("task[{task}].input[{input}].{field}"), source);
+                }
+            }
+        }
+    }
+    sources
 }
 
 fn form(headers: &HeaderMap) -> Result<Form, Problem> {

@@ -1,0 +1,297 @@
+//! What the chunks in the store belong to, and for how long it is kept; and wrapped keys. One SQLite file.
+use crate::Error;
+use gleaner_wire::{BlobRef, DataRef, Hash, JobId, WorkerKey};
+use rusqlite::{Connection, OptionalExtension, params};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+const SCHEMA: &str = "
+    PRAGMA journal_mode = WAL;
+    PRAGMA synchronous = FULL;
+    CREATE TABLE IF NOT EXISTS dataset (
+        root BLOB PRIMARY KEY, root_bytes INTEGER NOT NULL, bytes INTEGER NOT NULL, chunks INTEGER NOT NULL,
+        owner TEXT NOT NULL, label BLOB NOT NULL, kind INTEGER NOT NULL, made INTEGER NOT NULL, until INTEGER
+    ) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS used (job INTEGER NOT NULL, root BLOB NOT NULL, PRIMARY KEY (job, root)) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS submission (job INTEGER PRIMARY KEY, number BLOB NOT NULL);
+    CREATE TABLE IF NOT EXISTS wrapped (
+        submission BLOB NOT NULL, task INTEGER NOT NULL, receiver BLOB NOT NULL, keys BLOB NOT NULL,
+        PRIMARY KEY (submission, task, receiver)
+    ) WITHOUT ROWID;";
+
+/// Why a dataset is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Somebody pushed it, and removes it.
+    Pushed,
+    /// A job reads it.
+    Input,
+    /// A job made it.
+    Output,
+}
+
+impl Kind {
+    const ALL: [Self; 3] = [Self::Pushed, Self::Input, Self::Output];
+
+    fn number(self) -> u8 {
+        match self {
+            Self::Pushed => 0,
+            Self::Input => 1,
+            Self::Output => 2,
+        }
+    }
+
+    /// As people write it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Pushed => "pushed",
+            Self::Input => "input",
+            Self::Output => "output",
+        }
+    }
+
+    /// Reads a name back.
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+}
+
+/// A dataset in the catalog.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Dataset {
+    pub(crate) data: DataRef,
+    /// Chunks in it, its root included.
+    pub(crate) chunks: u64,
+    pub(crate) owner: String,
+    /// Its name, sealed by its owner.
+    pub(crate) label: Vec<u8>,
+    pub(crate) kind: Kind,
+    /// When it was pushed, in milliseconds since 1970.
+    pub(crate) made: u64,
+    /// Until when it is kept, if not for good.
+    pub(crate) until: Option<u64>,
+}
+
+/// The catalog. Its functions block on the disk.
+pub(crate) struct Catalog {
+    path: PathBuf,
+    db: Mutex<Connection>,
+}
+
+impl Catalog {
+    /// Opens or makes it.
+    pub(crate) fn open(path: &Path) -> Result<Self, Error> {
+        let opened = Connection::open(path).and_then(|db| db.execute_batch(SCHEMA).map(|()| db));
+        let db = opened.map_err(|source| Error::Catalog { path: path.to_owned(), source })?;
+        Ok(Self { path: path.to_owned(), db: Mutex::new(db) })
+    }
+
+    fn db(&self) -> MutexGuard<'_, Connection> {
+        self.db.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn with<T>(&self, work: impl FnOnce(&mut Connection) -> rusqlite::Result<T>) -> Result<T, Error> {
+        work(&mut self.db()).map_err(|source| Error::Catalog { path: self.path.clone(), source })
+    }
+
+    /// Adds a dataset. One that is there keeps the stronger reason to be kept.
+    pub(crate) fn add(&self, dataset: &Dataset) -> Result<(), Error> {
+        self.with(|db| {
+            db.prepare_cached(
+                "INSERT INTO dataset (root, root_bytes, bytes, chunks, owner, label, kind, made, until)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+                 ON CONFLICT (root) DO UPDATE SET
+                    label = CASE WHEN excluded.kind <= kind THEN excluded.label ELSE label END,
+                    until = CASE WHEN min(kind, excluded.kind) = 0 THEN NULL ELSE max(until, excluded.until) END,
+                    made = CASE WHEN excluded.kind <= kind THEN excluded.made ELSE made END,
+                    kind = min(kind, excluded.kind)",
+            )?
+            .execute(params![
+                dataset.data.root.id.0,
+                dataset.data.root.bytes,
+                dataset.data.bytes,
+                dataset.chunks,
+                dataset.owner,
+                dataset.label,
+                dataset.kind.number(),
+                dataset.made,
+                dataset.until,
+            ])?;
+            Ok(())
+        })
+    }
+
+    /// A dataset, if it is known.
+    pub(crate) fn find(&self, root: &Hash) -> Result<Option<Dataset>, Error> {
+        let query = "SELECT root, root_bytes, bytes, chunks, owner, label, kind, made, until FROM dataset WHERE root = ?1";
+        self.with(|db| db.prepare_cached(query)?.query_row([root.0], dataset).optional())
+    }
+
+    /// Everything that was pushed by name or is kept for jobs, the newest first.
+    pub(crate) fn list(&self) -> Result<Vec<Dataset>, Error> {
+        let query = "SELECT root, root_bytes, bytes, chunks, owner, label, kind, made, until FROM dataset
+                     ORDER BY kind, made DESC, root LIMIT 10000";
+        self.with(|db| db.prepare_cached(query)?.query_map([], dataset)?.collect())
+    }
+
+    /// Forgets a dataset.
+    pub(crate) fn remove(&self, root: &Hash) -> Result<bool, Error> {
+        self.with(|db| Ok(db.prepare_cached("DELETE FROM dataset WHERE root = ?1")?.execute([root.0])? > 0))
+    }
+
+    /// Whether a job that has not ended uses it.
+    pub(crate) fn is_used(&self, root: &Hash) -> Result<bool, Error> {
+        let query = "SELECT EXISTS (SELECT 1 FROM used WHERE root = ?1)";
+        self.with(|db| db.prepare_cached(query)?.query_row([root.0], |row| row.get(0)))
+    }
+
+    /// A job reads or made these.
+    pub(crate) fn used_by(&self, job: JobId, roots: &[Hash]) -> Result<(), Error> {
+        self.with(|db| {
+            let work = db.transaction()?;
+            for root in roots {
+                work.prepare_cached("INSERT OR IGNORE INTO used (job, root) VALUES (?1, ?2)")?
+                    .execute(params![job.0, root.0])?;
+            }
+            work.commit()
+        })
+    }
+
+    /// The jobs that use something.
+    pub(crate) fn users(&self) -> Result<Vec<JobId>, Error> {
+        let query = "SELECT DISTINCT job FROM used";
+        self.with(|db| db.prepare_cached(query)?.query_map([], |row| row.get(0).map(JobId))?.collect())
+    }
+
+    /// A job has ended: what it used is kept until then, unless it was pushed by name.
+    pub(crate) fn ended(&self, job: JobId, until: u64) -> Result<(), Error> {
+        self.with(|db| {
+            let work = db.transaction()?;
+            work.prepare_cached(
+                "UPDATE dataset SET until = max(coalesce(until, 0), ?2)
+                 WHERE kind != 0 AND root IN (SELECT root FROM used WHERE job = ?1)",
+            )?
+            .execute(params![job.0, until])?;
+            work.prepare_cached("DELETE FROM used WHERE job = ?1")?.execute([job.0])?;
+            work.commit()
+        })
+    }
+
+    /// What need not be kept any more; it is forgotten by this.
+    pub(crate) fn take_expired(&self, now: u64) -> Result<Vec<Hash>, Error> {
+        let query = "DELETE FROM dataset WHERE until < ?1 AND root NOT IN (SELECT root FROM used) RETURNING root";
+        self.with(|db| db.prepare_cached(query)?.query_map([now], |row| row.get(0).map(Hash))?.collect())
+    }
+
+    /// Remembers which submission became which job.
+    pub(crate) fn submitted(&self, job: JobId, submission: u128) -> Result<(), Error> {
+        self.with(|db| {
+            db.prepare_cached("INSERT OR REPLACE INTO submission (job, number) VALUES (?1, ?2)")?
+                .execute(params![job.0, submission.to_be_bytes()])?;
+            Ok(())
+        })
+    }
+
+    /// The submission of a job.
+    pub(crate) fn submission(&self, job: JobId) -> Result<Option<u128>, Error> {
+        let query = "SELECT number FROM submission WHERE job = ?1";
+        let number = |row: &rusqlite::Row<'_>| row.get(0).map(u128::from_be_bytes);
+        self.with(|db| db.prepare_cached(query)?.query_row([job.0], number).optional())
+    }
+
+    /// Leaves keys that were wrapped for a machine.
+    pub(crate) fn leave_keys(&self, submission: u128, keys: &[super::Wrapped]) -> Result<(), Error> {
+        self.with(|db| {
+            let work = db.transaction()?;
+            for one in keys {
+                work.prepare_cached(
+                    "INSERT OR REPLACE INTO wrapped (submission, task, receiver, keys) VALUES (?1, ?2, ?3, ?4)",
+                )?
+                .execute(params![submission.to_be_bytes(), one.group, one.receiver.0, one.keys])?;
+            }
+            work.commit()
+        })
+    }
+
+    /// Keys that were wrapped for a machine.
+    pub(crate) fn keys(&self, submission: u128, group: u16, receiver: &WorkerKey) -> Result<Option<Vec<u8>>, Error> {
+        let query = "SELECT keys FROM wrapped WHERE submission = ?1 AND task = ?2 AND receiver = ?3";
+        let of = params![submission.to_be_bytes(), group, receiver.0];
+        self.with(|db| db.prepare_cached(query)?.query_row(of, |row| row.get(0)).optional())
+    }
+
+    /// How many keys of a submission wait here.
+    pub(crate) fn keys_left(&self, submission: u128) -> Result<u64, Error> {
+        let query = "SELECT count(*) FROM wrapped WHERE submission = ?1";
+        self.with(|db| db.prepare_cached(query)?.query_row([submission.to_be_bytes()], |row| row.get(0)))
+    }
+}
+
+fn dataset(row: &rusqlite::Row<'_>) -> rusqlite::Result<Dataset> {
+    let root = BlobRef { id: Hash(row.get(0)?), bytes: row.get(1)? };
+    let kind: u8 = row.get(6)?;
+    Ok(Dataset {
+        data: DataRef { root, bytes: row.get(2)? },
+        chunks: row.get(3)?,
+        owner: row.get(4)?,
+        label: row.get(5)?,
+        kind: Kind::ALL.into_iter().find(|known| known.number() == kind).unwrap_or(Kind::Input),
+        made: row.get(7)?,
+        until: row.get(8)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn catalog() -> (tempfile::TempDir, Catalog) {
+        let dir = tempfile::tempdir().expect("a folder");
+        let catalog = Catalog::open(&dir.path().join("data.db")).expect("opens");
+        (dir, catalog)
+    }
+
+    fn data(number: u8, kind: Kind, until: Option<u64>) -> Dataset {
+        let root = BlobRef { id: Hash([number; 32]), bytes: 10 };
+        let data = DataRef { root, bytes: 1000 };
+        Dataset { data, chunks: 3, owner: "me".to_owned(), label: vec![number], kind, made: 5, until }
+    }
+
+    #[test]
+    fn what_was_pushed_stays_and_what_a_job_needed_goes_after_it() {
+        let (_dir, catalog) = catalog();
+        catalog.add(&data(1, Kind::Pushed, None)).expect("added");
+        catalog.add(&data(2, Kind::Input, Some(10))).expect("added");
+        catalog.used_by(JobId(7), &[Hash([1; 32]), Hash([2; 32])]).expect("noted");
+        assert!(catalog.take_expired(1000).expect("asked").is_empty(), "a job uses it");
+        catalog.ended(JobId(7), 2000).expect("noted");
+        assert!(catalog.take_expired(1999).expect("asked").is_empty());
+        assert_eq!(catalog.take_expired(2001).expect("asked"), [Hash([2; 32])]);
+        assert_eq!(catalog.list().expect("listed"), [data(1, Kind::Pushed, None)]);
+        assert!(catalog.users().expect("listed").is_empty());
+    }
+
+    #[test]
+    fn an_input_that_is_pushed_by_name_stays_for_good() {
+        let (_dir, catalog) = catalog();
+        catalog.add(&data(1, Kind::Input, Some(10))).expect("added");
+        catalog.add(&data(1, Kind::Pushed, None)).expect("added");
+        catalog.add(&data(1, Kind::Output, Some(20))).expect("added");
+        let found = catalog.find(&Hash([1; 32])).expect("asked").expect("there");
+        assert_eq!((found.kind, found.until), (Kind::Pushed, None));
+        assert!(catalog.take_expired(u64::MAX / 2).expect("asked").is_empty());
+    }
+
+    #[test]
+    fn keys_are_found_by_submission_task_and_receiver() {
+        let (_dir, catalog) = catalog();
+        let receiver = WorkerKey([4; 32]);
+        let one = super::super::Wrapped { group: 2, receiver, keys: b"wrapped".to_vec() };
+        catalog.leave_keys(u128::MAX, &[one]).expect("left");
+        catalog.submitted(JobId(3), u128::MAX).expect("noted");
+        let submission = catalog.submission(JobId(3)).expect("asked").expect("known");
+        assert_eq!(catalog.keys(submission, 2, &receiver).expect("asked"), Some(b"wrapped".to_vec()));
+        assert_eq!(catalog.keys(submission, 1, &receiver).expect("asked"), None);
+        assert_eq!(catalog.keys(1, 2, &receiver).expect("asked"), None);
+    }
+}

@@ -1,0 +1,97 @@
+//! The hub's part in moving data: a bounded store of sealed chunks, a catalog of what they belong to, the desk where
+//! wrapped keys are left and fetched, and the meeting place of those who fetch the same.
+//!
+//! Nothing here can be read by the hub: it knows names by their hashes, sizes, and who may have what.
+mod catalog;
+mod keep;
+mod keys;
+
+pub(crate) use catalog::{Catalog, Dataset, Kind};
+pub(crate) use keep::{AFTER_JOB_MS, pin_name, sweep};
+pub(crate) use keys::{Desk, LEFT_AT_A_TIME_MAX, Wrapped};
+
+use crate::Error;
+use ed25519_dalek::SigningKey;
+use gleaner_data::net::swarm::Registry;
+use gleaner_data::store::{Options, Place, Store};
+use gleaner_wire::{BlobRef, Output, WorkerKey};
+use std::collections::HashSet;
+use std::io::{Read as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Everything about data.
+pub(crate) struct Data {
+    pub(crate) store: Arc<Store>,
+    pub(crate) catalog: Arc<Catalog>,
+    pub(crate) desk: Desk,
+    pub(crate) swarm: Arc<Mutex<Registry>>,
+    /// Signs what machines may fetch from each other.
+    pub(crate) signer: SigningKey,
+    /// Machines of requesters, which may use the relay as workers do.
+    guests: Mutex<HashSet<WorkerKey>>,
+}
+
+/// Machines of requesters that are remembered; with one more, all are forgotten and come again when they ask.
+const GUESTS_MAX: usize = 4096;
+
+impl Data {
+    /// Opens or makes the store and the catalog in the hub's folder.
+    pub(crate) fn open(dir: &Path, bytes_max: u64, place: Place) -> Result<Self, Error> {
+        let wrong = |source| Error::Store { path: dir.join("chunks"), source };
+        let options = Options { place, ..Options::with_limit(bytes_max) };
+        let store = Store::open_with(&dir.join("chunks"), options).map_err(wrong)?;
+        let catalog = Arc::new(Catalog::open(&dir.join("data.db"))?);
+        let desk = Desk::new(Arc::clone(&catalog));
+        let signer = signing_key(&dir.join("data.key"))?;
+        let guests = Mutex::default();
+        Ok(Self { store: Arc::new(store), catalog, desk, swarm: Arc::default(), signer, guests })
+    }
+
+    /// Lets a requester's machine use the relay.
+    pub(crate) fn welcome(&self, guest: WorkerKey) {
+        let mut guests = self.guests.lock().unwrap_or_else(PoisonError::into_inner);
+        if guests.len() >= GUESTS_MAX {
+            guests.clear();
+        }
+        guests.insert(guest);
+    }
+
+    /// Whether a requester's machine may use the relay.
+    pub(crate) fn is_guest(&self, key: &WorkerKey) -> bool {
+        self.guests.lock().unwrap_or_else(PoisonError::into_inner).contains(key)
+    }
+
+    /// Whether the root of a dataset is here. What it is made of only its owner can tell.
+    pub(crate) fn holds(&self, root: &BlobRef) -> bool {
+        self.store.has_many(&[root.id]).is_ok_and(|held| held.count() == 1)
+    }
+
+    /// Whether everything that the hub can see of an output is here.
+    pub(crate) fn holds_output(&self, output: &Output) -> bool {
+        output.root().is_none_or(|root| self.holds(&root))
+    }
+}
+
+/// The key by which machines know this hub, made once.
+fn signing_key(path: &Path) -> Result<SigningKey, Error> {
+    let folder = |source| Error::Folder { path: path.to_owned(), source };
+    match std::fs::File::open(path) {
+        Ok(mut file) => {
+            let mut bytes = [0; 32];
+            file.read_exact(&mut bytes).map_err(folder)?;
+            Ok(SigningKey::from_bytes(&bytes))
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let bytes = crate::token::random_bytes()?;
+            let made = path.with_extension("key.new");
+            let mut options = std::fs::OpenOptions::new();
+            let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&made).map_err(folder)?;
+            file.write_all(&bytes).and_then(|()| file.sync_all()).map_err(folder)?;
+            std::fs::rename(&made, path).map_err(folder)?;
+            Ok(SigningKey::from_bytes(&bytes))
+        }
+        Err(error) => Err(folder(error)),
+    }
+}

@@ -1,0 +1,258 @@
+//! Datasets: what is kept, and for how long. The chunks themselves move by the routes of the data crate.
+use super::Shared;
+use super::parameters::Parameters;
+use super::problem::Problem;
+use crate::clock::wall_ms;
+use crate::data::{self, AFTER_JOB_MS, Data, Dataset, Kind, pin_name};
+use crate::token::Caller;
+use axum::Json;
+use axum::body::Body;
+use axum::extract::{Extension, Path, State};
+use axum::http::{HeaderMap, StatusCode};
+use futures_util::StreamExt;
+use gleaner_wire::api::{DatasetView, NetworkView};
+use gleaner_wire::{BlobRef, DataRef, Hash, JobId, WorkerKey};
+use serde::Deserialize;
+use std::sync::Arc;
+use tokio::sync::mpsc;
+
+/// The longest sealed name.
+const LABEL_BYTES_MAX: usize = 1024;
+/// Chunks that are pinned together.
+const PINNED_TOGETHER: usize = 4096;
+/// How long an input is kept that no job has named yet.
+const UNUSED_INPUT_MS: u64 = 24 * 3600 * 1000;
+
+/// What is said of a dataset when it is registered.
+#[derive(Deserialize)]
+pub(super) struct Said {
+    root_bytes: u64,
+    bytes: u64,
+    kind: String,
+    label: Option<String>,
+    job: Option<String>,
+}
+
+/// `PUT /api/v1/datasets/{root}`: everything in it is here, and this is the list of it, 32 bytes for each chunk, the root
+/// first. From now on it is kept.
+pub(super) async fn register(
+    State(shared): State<Arc<Shared>>,
+    Extension(caller): Extension<Caller>,
+    Path(root): Path<String>,
+    Parameters(said): Parameters<Said>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<StatusCode, Problem> {
+    let root = root_of(&root)?;
+    let kind = Kind::from_name(&said.kind)
+        .ok_or_else(|| Problem::bad_request("a dataset is kept as `pushed`, `input` or `output`"))?;
+    let job = said.job.as_deref().map(super::jobs::job_id).transpose()?;
+    check_worker(&shared, caller, kind, job).await?;
+    let label = unhex(said.label.as_deref().unwrap_or_default())
+        .filter(|label| label.len() <= LABEL_BYTES_MAX)
+        .ok_or_else(|| Problem::bad_request(format!("a label is at most {LABEL_BYTES_MAX} bytes in hexadecimal")))?;
+    let data = Arc::clone(&shared.data);
+    let chunks = pin(&data, root, body).await?;
+    let owner = headers.get("gleaner-requester").and_then(|value| value.to_str().ok()).unwrap_or("local").to_owned();
+    let made = wall_ms();
+    let until = match kind {
+        Kind::Pushed => None,
+        Kind::Input => Some(made + UNUSED_INPUT_MS),
+        Kind::Output => Some(made + AFTER_JOB_MS),
+    };
+    let whole = DataRef { root: BlobRef { id: root, bytes: said.root_bytes }, bytes: said.bytes };
+    let dataset = Dataset { data: whole, chunks, owner, label, kind, made, until };
+    blocking(move || {
+        data.catalog.add(&dataset)?;
+        job.map_or(Ok(()), |job| data.catalog.used_by(job, &[root]))
+    })
+    .await?;
+    Ok(StatusCode::CREATED)
+}
+
+/// A worker keeps results of jobs that it works on, and nothing else.
+async fn check_worker(shared: &Shared, caller: Caller, kind: Kind, job: Option<JobId>) -> Result<(), Problem> {
+    let allowed = match (caller, kind, job) {
+        (Caller::Operator, _, _) => true,
+        (Caller::Worker(worker, _), Kind::Output, Some(job)) => {
+            shared.keeper.ask(move |core| core.works_on(worker, job)).await?
+        }
+        (Caller::Worker(..), _, _) => false,
+    };
+    let detail = "a worker leaves results of jobs that it works on, and it holds no attempt of this one";
+    let refused = || Problem::new(StatusCode::FORBIDDEN, "forbidden", "not this worker's job", detail);
+    if allowed { Ok(()) } else { Err(refused()) }
+}
+
+/// Pins and remembers the list of a dataset as it arrives.
+async fn pin(data: &Arc<Data>, root: Hash, body: Body) -> Result<u64, Problem> {
+    let (sender, receiver) = mpsc::channel::<Vec<Hash>>(4);
+    let listing = Arc::clone(data);
+    let pinning = tokio::task::spawn_blocking(move || pin_listed(&listing, root, receiver));
+    let (mut stream, mut rest) = (body.into_data_stream(), Vec::new());
+    while let Some(piece) = stream.next().await {
+        let piece = piece.map_err(|error| Problem::bad_request(format!("the list broke off: {error}")))?;
+        rest.extend_from_slice(&piece);
+        if rest.len() >= PINNED_TOGETHER * 32 {
+            let whole = rest.len() / 32 * 32;
+            let tail = rest.split_off(whole);
+            if sender.send(ids(&std::mem::replace(&mut rest, tail))).await.is_err() {
+                break;
+            }
+        }
+    }
+    if !rest.len().is_multiple_of(32) {
+        return Err(Problem::bad_request("a list of chunks has 32 bytes for each"));
+    }
+    let _ = sender.send(ids(&rest)).await;
+    drop(sender);
+    pinning.await.map_err(|_| Problem::bad_request("the list could not be kept"))?
+}
+
+fn ids(bytes: &[u8]) -> Vec<Hash> {
+    bytes.as_chunks::<32>().0.iter().map(|id| Hash(*id)).collect()
+}
+
+fn pin_listed(data: &Data, root: Hash, mut lists: mpsc::Receiver<Vec<Hash>>) -> Result<u64, Problem> {
+    let name = pin_name(&root);
+    let (mut count, mut missing, mut failed) = (0_u64, 0_u64, None);
+    let listed = std::iter::from_fn(|| lists.blocking_recv()).take_while(|list| !list.is_empty()).flat_map(|list| {
+        match data.store.pin(&name, &list) {
+            Ok(held) => missing += (held.len() - held.count()) as u64,
+            Err(error) => failed = Some(error),
+        }
+        if count == 0 && list.first() != Some(&root) {
+            missing += 1;
+        }
+        count += list.len() as u64;
+        list
+    });
+    let remembered = data.store.remember(root, listed);
+    if let Err(error) = failed.map_or(remembered, Err) {
+        return Err(full(&error));
+    }
+    if missing > 0 || count == 0 {
+        data.store.unpin(&name).map_err(|error| full(&error))?;
+        let detail = format!("{missing} of the {count} chunks are not here, or the root is not the first: send them first");
+        return Err(Problem::new(StatusCode::CONFLICT, "incomplete", "the dataset is incomplete", detail));
+    }
+    Ok(count)
+}
+
+fn full(error: &gleaner_data::store::Error) -> Problem {
+    let detail = format!("the hub could not keep the dataset: {error}");
+    Problem::new(StatusCode::INSUFFICIENT_STORAGE, "storage", "no room for the dataset", detail)
+}
+
+/// `GET /api/v1/datasets`.
+pub(super) async fn list(State(shared): State<Arc<Shared>>) -> Result<Json<Vec<DatasetView>>, Problem> {
+    let data = Arc::clone(&shared.data);
+    let views = blocking(move || {
+        let all = data.catalog.list()?;
+        Ok(all.into_iter().map(|dataset| view(&data, dataset)).collect())
+    });
+    views.await.map(Json)
+}
+
+/// `GET /api/v1/datasets/{root}`.
+pub(super) async fn show(
+    State(shared): State<Arc<Shared>>,
+    Path(root): Path<String>,
+) -> Result<Json<DatasetView>, Problem> {
+    let (root, data) = (root_of(&root)?, Arc::clone(&shared.data));
+    let found = blocking(move || Ok(data.catalog.find(&root)?.map(|dataset| view(&data, dataset)))).await?;
+    found.map(Json).ok_or_else(|| Problem::not_found(format!("there is no dataset {root} on this hub")))
+}
+
+/// `POST /api/v1/datasets/{root}/remove`.
+pub(super) async fn remove(
+    State(shared): State<Arc<Shared>>,
+    Path(root): Path<String>,
+) -> Result<StatusCode, Problem> {
+    let (root, data) = (root_of(&root)?, Arc::clone(&shared.data));
+    let removed = blocking(move || {
+        if data.catalog.is_used(&root)? {
+            return Ok(None);
+        }
+        let known = data.catalog.remove(&root)?;
+        let freed = data.store.unpin(&pin_name(&root)).and_then(|_| data.store.forget(&root));
+        freed.map_err(|source| crate::Error::Store { path: "chunks".into(), source })?;
+        Ok(Some(known))
+    });
+    match removed.await? {
+        Some(true) => Ok(StatusCode::NO_CONTENT),
+        Some(false) => Err(Problem::not_found(format!("there is no dataset {root} on this hub"))),
+        None => {
+            let detail = "a job that has not ended reads it: cancel the job, or wait for its end";
+            Err(Problem::new(StatusCode::CONFLICT, "in-use", "the dataset is in use", detail))
+        }
+    }
+}
+
+/// Who asks for the network.
+#[derive(Deserialize)]
+pub(super) struct Guest {
+    key: Option<WorkerKey>,
+}
+
+/// `GET /api/v1/network`: a requester's machine names its key, and may use the relay from then on.
+pub(super) async fn network(
+    State(shared): State<Arc<Shared>>,
+    Extension(caller): Extension<Caller>,
+    Parameters(guest): Parameters<Guest>,
+) -> Json<NetworkView> {
+    if let (Caller::Operator, Some(key)) = (caller, guest.key) {
+        shared.data.welcome(key);
+    }
+    let hub = gleaner_data::net::public(&shared.data.signer);
+    Json(NetworkView { hub, relay_port: shared.relay_port })
+}
+
+fn view(data: &Data, dataset: Dataset) -> DatasetView {
+    let held = data.store.holdings(&dataset.data.root.id).ok().flatten().map_or(0, |bits| bits.count() as u64);
+    DatasetView {
+        data: dataset.data,
+        chunks: dataset.chunks,
+        owner: dataset.owner,
+        label: dataset.label.iter().map(|byte| format!("{byte:02x}")).collect(),
+        kind: dataset.kind.name().to_owned(),
+        made_ms: dataset.made,
+        until_ms: dataset.until,
+        held,
+    }
+}
+
+fn root_of(text: &str) -> Result<Hash, Problem> {
+    text.parse().map_err(|_| Problem::bad_request(format!("`{text}` is not the root of a dataset")))
+}
+
+/// Bytes out of hexadecimal digits.
+pub(super) fn unhex(text: &str) -> Option<Vec<u8>> {
+    let (pairs, []) = text.as_bytes().as_chunks::<2>() else { return None };
+    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    pairs.iter().map(|[high, low]| Some(digit(*high)? << 4 | digit(*low)?)).collect()
+}
+
+/// Does something that waits for the disk.
+pub(super) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, crate::Error> + Send + 'static,
+) -> Result<T, Problem> {
+    let done = tokio::task::spawn_blocking(work).await;
+    let failed = |error: crate::Error| {
+        let source = std::error::Error::source(&error).map(|source| format!(": {source}")).unwrap_or_default();
+        let detail = format!("{error}{source}");
+        Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "catalog", "the hub could not use its catalog", detail)
+    };
+    done.map_err(|_| Problem::bad_request("the request could not be carried out"))?.map_err(failed)
+}
+
+/// What a job reads is kept for it.
+pub(super) async fn keep_for_job(data: Arc<data::Data>, job: JobId, roots: Vec<Hash>, submission: u128) -> Result<(), Problem> {
+    blocking(move || {
+        data.catalog.used_by(job, &roots)?;
+        data.catalog.submitted(job, submission)?;
+        data.desk.ring();
+        Ok(())
+    })
+    .await
+}
