@@ -16,7 +16,7 @@ pub fn manifest_chunks(root: &Root) -> impl Iterator<Item = BlobRef> + '_ {
 /// this takes little memory; a chunk that occurs in several places is named for each of them, but not twice in a row.
 pub fn list(root: &Root, source: &dyn Source, mut each: impl FnMut(BlobRef) -> bool) -> Result<(), Error> {
     let progress = Progress::default();
-    let mut chunks = Chunks::new(&root.chunks, source, &progress)?;
+    let mut chunks = Chunks::new(root, source, &progress)?;
     match entries(root, &mut chunks, &mut each) {
         Err(Error::Manifest(error)) => Err(chunks.failure().unwrap_or(Error::Manifest(error))),
         other => other,

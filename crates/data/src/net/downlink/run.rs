@@ -146,9 +146,10 @@ impl Running {
             Arrival::Chunk(blob, bytes, _room) => {
                 let mut shelf = self.shared.shelf();
                 let position = shelf.position(&blob.id);
-                if position.is_some_and(|position| self.scheduler.arrived(now, source, position, effects)) {
+                let wanted = position.filter(|position| self.scheduler.arrived(now, source, *position, effects));
+                if let Some(position) = wanted {
                     shelf.arrived(&blob.id, bytes);
-                    position.iter().for_each(|position| drop(self.blobs.remove(position)));
+                    self.blobs.remove(&position);
                     self.progress.chunks += 1;
                     self.progress.bytes += blob.bytes;
                 } else {
