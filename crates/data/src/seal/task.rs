@@ -47,9 +47,8 @@ impl TaskKeys {
 
     /// Wraps them for a worker that got an element of the group, in the job of this submission.
     pub fn wrap(&self, submission: u128, group: u16, to: WorkerKey) -> Result<Vec<u8>, Error> {
-        let flat: Zeroizing<Vec<u8>> = Zeroizing::new(
-            [&self.program, &self.output].into_iter().chain(&self.inputs).flatten().copied().collect(),
-        );
+        let flat: Zeroizing<Vec<u8>> =
+            Zeroizing::new([&self.program, &self.output].into_iter().chain(&self.inputs).flatten().copied().collect());
         wrap(&flat, purpose(submission, group), to)
     }
 

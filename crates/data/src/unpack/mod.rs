@@ -5,12 +5,15 @@
 mod cache;
 mod chunks;
 mod hand;
+mod list;
 mod plan;
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, channel, sync_channel};
 use std::sync::{Mutex, PoisonError};
+
+pub use list::{list, manifest_chunks};
 
 use crate::manifest::{self, Root, Totals};
 use crate::port::{PortError, Source};

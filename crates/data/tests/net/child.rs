@@ -16,7 +16,12 @@ fn plays_the_role_it_was_started_for() {
     let folder = std::env::var_os(FOLDER).unwrap();
     let port = std::env::var(PORT).unwrap().parse().unwrap();
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    runtime.block_on(super::kill::play(&role, Path::new(&folder), port));
+    runtime.block_on(async {
+        match role.as_str() {
+            "up" | "hub" => super::ways_kill::play(&role, Path::new(&folder), port).await,
+            _ => super::kill::play(&role, Path::new(&folder), port).await,
+        }
+    });
 }
 
 pub fn say(line: &str) {

@@ -1,6 +1,6 @@
 //! The hub's cache over HTTP, alone and beside a peer.
 use super::world::*;
-use gleaner_data::net::http::{Cache, router};
+use gleaner_data::net::http::{Access, Cache, router};
 use gleaner_data::net::schedule::{Holds, Role, Route};
 use gleaner_data::net::{Code, Error, Push, Right, Update};
 use gleaner_data::store::Store;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 async fn hub_with(store: Arc<Store>) -> String {
     let listener = tokio::net::TcpListener::bind(loopback()[0]).await.unwrap();
     let address = listener.local_addr().unwrap();
-    tokio::spawn(async move { axum::serve(listener, router(store, authority())).await.unwrap() });
+    tokio::spawn(async move { axum::serve(listener, router(store, Arc::new(authority()))).await.unwrap() });
     format!("http://{address}")
 }
 
@@ -19,7 +19,7 @@ async fn chunks_are_pushed_to_the_hub_and_fetched_from_it_and_a_peer_at_once() {
     let hub = Machine::new(1).await;
     let url = hub_with(Arc::clone(&hub.store)).await;
     let (two, _server) = Machine::with(2, &chunks).await;
-    let cache = Cache::new(&url, &grant(two.network.key(), Right::Give)).unwrap();
+    let cache = Cache::new(&url, Access::Grant(grant(two.network.key(), Right::Give))).unwrap();
     let (push, _) = Push::new(Arc::clone(&two.store), Arc::new(cache));
     let ids: Vec<_> = chunks.iter().map(|chunk| chunk.id).collect();
     let pushed = push.run(ids.into_iter()).await.unwrap();
@@ -27,7 +27,7 @@ async fn chunks_are_pushed_to_the_hub_and_fetched_from_it_and_a_peer_at_once() {
     assert!(hub.has_all(&chunks));
 
     let three = Machine::new(3).await;
-    let cache = Arc::new(Cache::new(&url, &grant(three.network.key(), Right::Fetch)).unwrap());
+    let cache = Arc::new(Cache::new(&url, Access::Grant(grant(three.network.key(), Right::Fetch))).unwrap());
     let (fetch, control) = three.fetch(&chunks);
     control.tell(Update::Joined { carrier: cache, role: Role::Origin, holds: Holds::All }).await;
     control.tell(joined(&three.peer(&two))).await;
@@ -45,11 +45,11 @@ async fn the_hub_refuses_who_has_no_right() {
     let two = Machine::new(2).await;
     two.fill(&chunks);
     let ids: Vec<_> = chunks.iter().map(|chunk| chunk.id).collect();
-    let fetch_only = Cache::new(&url, &grant(two.network.key(), Right::Fetch)).unwrap();
+    let fetch_only = Cache::new(&url, Access::Grant(grant(two.network.key(), Right::Fetch))).unwrap();
     let (push, _) = Push::new(Arc::clone(&two.store), Arc::new(fetch_only));
     let refused = push.run(ids.into_iter()).await;
     assert!(matches!(refused, Err(Error::Refused(Code::NotGranted))), "{refused:?}");
     let bare = reqwest::Client::new().post(format!("{url}/chunks/want")).body(vec![0; 32]).send().await.unwrap();
-    assert_eq!(bare.status(), 400);
+    assert_eq!(bare.status(), 401);
     assert_eq!(hub.store.usage().chunks, 0);
 }

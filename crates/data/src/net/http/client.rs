@@ -1,18 +1,18 @@
 //! The hub's cache as its users see it: a source like any other, and somebody to bring chunks to.
-use super::{CODE, GRANT, grant_text};
+use super::{Access, CODE};
 use crate::net::carrier::{Carrier, Delivery};
 use crate::net::fetch::Pace;
 use crate::net::frames::header;
 use crate::net::protocol::Code;
 use crate::net::push::Taker;
 use crate::net::schedule::Route;
-use crate::net::{Error, IDS_MAX, SignedGrant};
+use crate::net::{Error, IDS_MAX};
 use crate::store::Bitmap;
 use bytes::{Bytes, BytesMut};
 use futures_util::future::BoxFuture;
 use gleaner_wire::Hash;
 use iroh::endpoint::VarInt;
-use reqwest::{Body, Client, Response};
+use reqwest::{Body, Client, Response, StatusCode};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,30 +24,48 @@ const READ_TIME_MAX: Duration = Duration::from_secs(30);
 pub struct Cache {
     client: Client,
     url: String,
-    grant: String,
+    access: Access,
 }
 
 impl Cache {
-    /// The hub at `url` (`http://HOST:PORT`), for what the grant allows.
-    pub fn new(url: &str, grant: &SignedGrant) -> Result<Self, Error> {
+    /// The hub at `url` (`http://HOST:PORT`, and the path below which its routes are, if any), for what this allows.
+    pub fn new(url: &str, access: Access) -> Result<Self, Error> {
         // If another part of the process has chosen already, that holds.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = Client::builder().connect_timeout(CONNECT_TIME_MAX).read_timeout(READ_TIME_MAX);
         let client = client.tcp_nodelay(true).build().map_err(|why| lost(url, &why))?;
-        Ok(Self { client, url: url.trim_end_matches('/').to_owned(), grant: grant_text(grant) })
+        Ok(Self { client, url: url.trim_end_matches('/').to_owned(), access })
     }
 
-    async fn post(&self, path: &str, body: impl Into<Body>) -> Result<Response, Error> {
-        let request = self.client.post(format!("{}{path}", self.url)).header(GRANT, &self.grant).body(body);
+    pub(in crate::net) async fn post(&self, path: &str, body: impl Into<Body>) -> Result<Response, Error> {
+        let (name, value) = self.access.header()?;
+        let request = self.client.post(format!("{}{path}", self.url)).header(name, value).body(body);
         let response = request.send().await.map_err(|why| lost(&self.url, &why))?;
-        if response.status().is_success() {
+        let status = response.status();
+        if status.is_success() {
             return Ok(response);
         }
         let code = response.headers().get(CODE).and_then(|value| value.to_str().ok()?.parse().ok());
         match code.and_then(|number: u32| Code::from_number(VarInt::from_u32(number))) {
+            // A token that has run out is replaced by somebody else, soon: the next try shows the new one.
+            Some(Code::NotGranted) if status == StatusCode::UNAUTHORIZED && matches!(self.access, Access::Token(_)) => {
+                Err(Error::Lost { peer: self.url.clone(), why: "it does not know this token".to_owned() })
+            }
             Some(code) => Err(Error::Refused(code)),
-            None => Err(Error::Lost { peer: self.url.clone(), why: format!("it answers {}", response.status()) }),
+            None => Err(Error::Lost { peer: self.url.clone(), why: format!("it answers {status}") }),
         }
+    }
+
+    /// The body of an answer, up to a limit.
+    pub(in crate::net) async fn body(&self, mut response: Response, bytes_max: usize) -> Result<BytesMut, Error> {
+        let mut bytes = BytesMut::new();
+        while let Some(piece) = response.chunk().await.map_err(|why| lost(&self.url, &why))? {
+            bytes.extend_from_slice(&piece);
+            if bytes.len() > bytes_max {
+                return Err(Error::TooMuch { what: "an answer", max: bytes_max as u64 });
+            }
+        }
+        Ok(bytes)
     }
 
     async fn fetch(&self, mut delivery: Delivery) -> Result<(), Error> {
@@ -63,14 +81,8 @@ impl Cache {
         let mut all = Bitmap::new(ids.len());
         for (number, some) in ids.chunks(IDS_MAX).enumerate() {
             let body: Vec<u8> = some.iter().flat_map(|id| id.0).collect();
-            let mut response = self.post("/chunks/missing", body).await?;
-            let mut bytes = BytesMut::new();
-            while let Some(piece) = response.chunk().await.map_err(|why| lost(&self.url, &why))? {
-                bytes.extend_from_slice(&piece);
-                if bytes.len() > IDS_MAX / 8 {
-                    return Err(Error::TooMuch { what: "a list of chunks", max: IDS_MAX as u64 });
-                }
-            }
+            let response = self.post("/chunks/missing", body).await?;
+            let bytes = self.body(response, IDS_MAX / 8).await?;
             let bits = Bitmap::from_bytes(&bytes, some.len()).ok_or(Error::Malformed("a list of chunks"))?;
             for position in bits.positions(true) {
                 all.set(number * IDS_MAX + position, true);

@@ -1,18 +1,27 @@
 //! The hub's cache over plain HTTP: several TCP connections pass where QUIC does not, and every proxy knows them.
 //!
-//! The same frames as between peers. The grant travels in a header; over HTTP it is shown by whoever has it, so a hub
-//! serves this where the line itself is encrypted. Bodies:
+//! The same frames as between peers. A grant or token travels in a header; over HTTP it is shown by whoever has it, so a
+//! hub serves this where the line itself is encrypted. Who is let in is decided by a [`Door`]. Bodies:
 //!
 //! | request | body | answer |
 //! |---|---|---|
 //! | `POST /chunks/missing` | ids, 32 bytes each | one bit for each, set if it is there |
 //! | `POST /chunks/want` | ids, 32 bytes each | a frame for each |
 //! | `POST /chunks` | frames, ended by length zero | nothing, once all of it would survive a crash |
+//! | `POST /swarm/{root}` | an announcement of who fetches or has a dataset | a grant, and who else does |
+mod access;
 mod client;
+mod door;
+mod refused;
 mod router;
+mod swarm;
 
+pub use access::Access;
 pub use client::Cache;
+pub use door::{Admitted, Allowance, Door, Refusal};
 pub use router::router;
+pub(in crate::net) use swarm::WELCOME_BYTES_MAX;
+pub use swarm::{Announcement, GRANT_TIME, Other, Welcome, swarm_router};
 
 use super::{Error, IDS_MAX, SignedGrant};
 use gleaner_wire::Hash;

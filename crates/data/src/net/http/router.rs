@@ -1,89 +1,47 @@
 //! The hub's side, to be mounted where its other routes are.
-use super::{CODE, GIFT_BYTES_MAX, GRANT, grant_of, ids_of};
+use super::refused::Refused;
+use super::{Admitted, Door, GIFT_BYTES_MAX, Refusal, ids_of};
 use crate::net::frames::{Gift, header};
-use crate::net::protocol::Code;
-use crate::net::serve::{blocking, now};
-use crate::net::{Authority, Error, Right, SignedGrant};
+use crate::net::serve::blocking;
+use crate::net::{Error, Right};
 use crate::store::{Chunk, Store, Verify};
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
-use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use futures_util::{Stream, StreamExt, stream};
 use gleaner_wire::Hash;
 use std::sync::Arc;
 
 const BATCH_CHUNKS: usize = 16;
-const BATCH_BYTES: usize = 4 * 1024 * 1024;
+/// A batch of a gift is stored when it has this many bytes: little is sent again if this side is killed.
+const BATCH_BYTES: usize = 1024 * 1024;
 
 #[derive(Clone)]
 struct Hub {
     store: Arc<Store>,
-    authority: Authority,
+    door: Arc<dyn Door>,
 }
 
-/// Serves a store to those who show a grant of this authority.
-pub fn router(store: Arc<Store>, authority: Authority) -> Router {
+/// Serves a store to those whom the door lets in.
+pub fn router(store: Arc<Store>, door: Arc<dyn Door>) -> Router {
     Router::new()
         .route("/chunks/missing", post(missing))
         .route("/chunks/want", post(want))
         .route("/chunks", post(give))
-        .with_state(Hub { store, authority })
+        .with_state(Hub { store, door })
 }
 
-/// A refusal, as its asker reads it.
-struct Refusal(Error);
-
-impl From<Error> for Refusal {
-    fn from(error: Error) -> Self {
-        Self(error)
-    }
-}
-
-impl IntoResponse for Refusal {
-    fn into_response(self) -> Response {
-        let (status, code) = match &self.0 {
-            Error::Grant(_) => (StatusCode::FORBIDDEN, Code::NotGranted),
-            Error::TooMuch { .. } => (StatusCode::PAYLOAD_TOO_LARGE, Code::TooMuch),
-            Error::Malformed(_) => (StatusCode::BAD_REQUEST, Code::Malformed),
-            Error::Store(crate::store::Error::DiskFull | crate::store::Error::NoRoom { .. }) => {
-                (StatusCode::INSUFFICIENT_STORAGE, Code::Storage)
-            }
-            Error::Bind { .. }
-            | Error::Lost { .. }
-            | Error::Refused(_)
-            | Error::Receipt(_)
-            | Error::Lied(_)
-            | Error::Store(_)
-            | Error::NoSource { .. }
-            | Error::Stopped
-            | Error::Relay { .. } => (StatusCode::INTERNAL_SERVER_ERROR, Code::Storage),
-        };
-        (status, [(CODE, code.number().to_string())], self.0.to_string()).into_response()
-    }
-}
-
-impl Hub {
-    fn check(&self, headers: &HeaderMap, right: Option<Right>) -> Result<SignedGrant, Error> {
-        let shown = headers.get(GRANT).and_then(|value| grant_of(value.to_str().ok()?));
-        let grant = shown.ok_or(Error::Malformed("the grant"))?;
-        let right = right.unwrap_or(grant.grant.right);
-        self.authority.check(&grant, &grant.grant.peer, right, now())?;
-        Ok(grant)
-    }
-}
-
-async fn missing(State(hub): State<Hub>, headers: HeaderMap, body: Bytes) -> Result<Vec<u8>, Refusal> {
-    hub.check(&headers, None)?;
+async fn missing(State(hub): State<Hub>, headers: HeaderMap, body: Bytes) -> Result<Vec<u8>, Refused> {
+    hub.door.admits(&headers, Right::Fetch).or_else(|_| hub.door.admits(&headers, Right::Give))?;
     let ids = ids_of(&body)?;
     let held = blocking(move || hub.store.has_many(&ids)).await?;
     Ok(held.as_bytes().to_vec())
 }
 
-async fn want(State(hub): State<Hub>, headers: HeaderMap, body: Bytes) -> Result<Body, Refusal> {
-    hub.check(&headers, Some(Right::Fetch))?;
+async fn want(State(hub): State<Hub>, headers: HeaderMap, body: Bytes) -> Result<Body, Refused> {
+    hub.door.admits(&headers, Right::Fetch)?;
     Ok(Body::from_stream(frames(hub.store, ids_of(&body)?)))
 }
 
@@ -106,29 +64,51 @@ fn framed(chunk: Bytes) -> [Bytes; 2] {
     [Bytes::copy_from_slice(&header(&chunk)), chunk]
 }
 
-async fn give(State(hub): State<Hub>, headers: HeaderMap, body: Body) -> Result<StatusCode, Refusal> {
-    hub.check(&headers, Some(Right::Give))?;
+async fn give(State(hub): State<Hub>, headers: HeaderMap, body: Body) -> Result<StatusCode, Refused> {
+    let admitted = hub.door.admits(&headers, Right::Give)?;
     let mut pieces = body.into_data_stream();
     let (mut gift, mut batch, mut taken) = (Gift::default(), Vec::new(), 0);
-    while let Some(piece) = pieces.next().await {
-        let piece = piece.map_err(|why| Error::Lost { peer: "the giver".to_owned(), why: why.to_string() })?;
-        taken += piece.len() as u64;
-        if taken > GIFT_BYTES_MAX {
-            return Err(Error::TooMuch { what: "a gift", max: GIFT_BYTES_MAX }.into());
+    let came = loop {
+        let Some(piece) = pieces.next().await else { break Ok(()) };
+        let pushed = piece.map_err(broken_off).and_then(|piece| {
+            taken += piece.len() as u64;
+            if taken > GIFT_BYTES_MAX {
+                return Err(Error::TooMuch { what: "a gift", max: GIFT_BYTES_MAX });
+            }
+            gift.push(&piece, &mut batch)
+        });
+        if pushed.is_err() {
+            break pushed;
         }
-        gift.push(&piece, &mut batch)?;
-        if batch.iter().map(|chunk| chunk.bytes.len()).sum::<usize>() >= BATCH_BYTES {
-            store(&hub, std::mem::take(&mut batch)).await?;
+        if size_of(&batch) >= BATCH_BYTES as u64 {
+            store(&hub, &admitted, std::mem::take(&mut batch)).await?;
         }
-    }
-    if !gift.is_ended() {
-        return Err(Error::Malformed("a gift without an end").into());
-    }
-    store(&hub, batch).await?;
-    Ok(StatusCode::NO_CONTENT)
+    };
+    // What came whole is kept even if the giver broke off: it is not sent again.
+    store(&hub, &admitted, batch).await?;
+    came?;
+    if gift.is_ended() { Ok(StatusCode::NO_CONTENT) } else { Err(Error::Malformed("a gift without an end").into()) }
 }
 
-async fn store(hub: &Hub, chunks: Vec<Chunk>) -> Result<(), Error> {
+fn broken_off(why: axum::Error) -> Error {
+    Error::Lost { peer: "the giver".to_owned(), why: why.to_string() }
+}
+
+fn size_of(chunks: &[Chunk]) -> u64 {
+    chunks.iter().map(|chunk| chunk.bytes.len() as u64).sum()
+}
+
+async fn store(hub: &Hub, admitted: &Admitted, chunks: Vec<Chunk>) -> Result<(), Refused> {
+    let bytes = size_of(&chunks);
+    if admitted.allowance.as_ref().is_some_and(|allowance| !allowance.take(bytes)) {
+        return Err(Refusal::NoRoom.into());
+    }
     let store = Arc::clone(&hub.store);
-    blocking(move || store.put(chunks)).await.map(|_| ())
+    let stored = blocking(move || store.put(chunks)).await;
+    if stored.is_err()
+        && let Some(allowance) = &admitted.allowance
+    {
+        allowance.give_back(bytes);
+    }
+    Ok(stored.map(|_| ())?)
 }

@@ -1,0 +1,151 @@
+//! What an unpack needs, straight from those who have it: no store in between, and a bounded memory.
+mod run;
+mod shelf;
+
+use super::Error;
+use super::carrier::Carrier;
+use super::fetch::{Pace, Progress, Update};
+use super::schedule::{Holds, Role};
+use super::uplink::Broken;
+use crate::port::{PortError, Source};
+use bytes::Bytes;
+use gleaner_wire::BlobRef;
+use shelf::Shelf;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+use tokio::sync::{Notify, mpsc, watch};
+use tokio::task::JoinHandle;
+
+/// Updates that may wait to be noticed.
+const UPDATES_MAX: usize = 64;
+/// How long it waits when nobody has what is wanted.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What those who ask and the one who fetches share.
+struct Shared {
+    shelf: Mutex<Shelf>,
+    /// Something has come, or nothing will any more.
+    came: Condvar,
+    /// Something is wanted, or there is room again.
+    asked: Notify,
+    why: Arc<OnceLock<Error>>,
+}
+
+impl Shared {
+    fn shelf(&self) -> MutexGuard<'_, Shelf> {
+        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Steers a downlink while it runs. Clones steer the same one.
+#[derive(Clone)]
+pub struct DownlinkControl {
+    updates: mpsc::Sender<Update>,
+    pace: Arc<Pace>,
+    stop: Arc<watch::Sender<bool>>,
+    progress: watch::Receiver<Progress>,
+}
+
+impl DownlinkControl {
+    /// Tells it of a source that can be asked, or is gone. Others who fetch the same are no concern of it.
+    pub async fn tell(&self, update: Update) {
+        let _ = self.updates.send(update).await;
+    }
+
+    /// At most this many bytes a second from now on.
+    pub fn set_limit(&self, limit: Option<u64>) {
+        self.pace.set_limit(limit);
+    }
+
+    /// Ends it: whoever waits for a chunk is told so.
+    pub fn stop(&self) {
+        self.stop.send_replace(true);
+    }
+
+    /// What came from whom, several times a second.
+    pub fn progress(&self) -> watch::Receiver<Progress> {
+        self.progress.clone()
+    }
+}
+
+/// Fetches what is announced or asked for. It is used from threads that may block, never from a task.
+pub struct Downlink {
+    shared: Arc<Shared>,
+    task: JoinHandle<()>,
+}
+
+impl Downlink {
+    /// From these, each of which may have everything. To be called within a runtime.
+    pub fn open(carriers: Vec<Arc<dyn Carrier>>) -> (Self, DownlinkControl) {
+        Self::with_patience(carriers, PATIENCE)
+    }
+
+    /// The same, giving up when nobody has had what is wanted for this long.
+    pub fn with_patience(carriers: Vec<Arc<dyn Carrier>>, patience: Duration) -> (Self, DownlinkControl) {
+        let (updates, told) = mpsc::channel(UPDATES_MAX);
+        let (stop, stopped) = watch::channel(false);
+        let (shown, progress) = watch::channel(Progress::default());
+        let pace = Arc::new(Pace::new(None));
+        let shared = Arc::new(Shared {
+            shelf: Mutex::new(Shelf::new()),
+            came: Condvar::new(),
+            asked: Notify::new(),
+            why: Arc::default(),
+        });
+        let mut running = run::Running::new(Arc::clone(&shared), Arc::clone(&pace), shown, patience);
+        for carrier in carriers {
+            running.told(Update::Joined { carrier, role: Role::Origin, holds: Holds::All });
+        }
+        let fetching = Arc::clone(&shared);
+        let task = tokio::spawn(async move {
+            let _over = Over(&fetching);
+            let ended = running.run(told, stopped).await;
+            let _ = fetching.why.set(ended);
+        });
+        let control = DownlinkControl { updates, pace, stop: Arc::new(stop), progress };
+        (Self { shared, task }, control)
+    }
+
+    fn wait_for(&self, blob: BlobRef) -> Result<Bytes, PortError> {
+        let mut shelf = self.shared.shelf();
+        loop {
+            let taken = shelf.take(blob);
+            self.shared.asked.notify_one();
+            if let Some(bytes) = taken {
+                return Ok(bytes);
+            }
+            if self.shared.why.get().is_some() || self.task.is_finished() {
+                return Err(Box::new(Broken::new(Arc::clone(&self.shared.why))));
+            }
+            shelf = self.shared.came.wait(shelf).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+/// Wakes those who wait when nothing comes any more, however that came about.
+struct Over<'a>(&'a Shared);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        let _ = self.0.why.set(Error::Stopped);
+        let _shelf = self.0.shelf();
+        self.0.came.notify_all();
+    }
+}
+
+impl Drop for Downlink {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Source for Downlink {
+    fn chunk(&self, blob: BlobRef) -> Result<Vec<u8>, PortError> {
+        self.wait_for(blob).map(Vec::from)
+    }
+
+    fn ahead(&self, blobs: &[BlobRef]) {
+        self.shared.shelf().announce(blobs);
+        self.shared.asked.notify_one();
+    }
+}
