@@ -4,7 +4,7 @@ use crate::net::frames::{Gift, header};
 use crate::net::protocol::Code;
 use crate::net::serve::{blocking, now};
 use crate::net::{Authority, Error, Right, SignedGrant};
-use crate::store::{Chunk, Store, Verify};
+use crate::store::{Store, Verified, Verify};
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::State;
@@ -117,7 +117,7 @@ async fn give(State(hub): State<Hub>, headers: HeaderMap, body: Body) -> Result<
             return Err(Error::TooMuch { what: "a gift", max: GIFT_BYTES_MAX }.into());
         }
         gift.push(&piece, &mut batch)?;
-        if batch.iter().map(|chunk| chunk.bytes.len()).sum::<usize>() >= BATCH_BYTES {
+        if batch.iter().map(|chunk: &Verified| chunk.bytes().len()).sum::<usize>() >= BATCH_BYTES {
             store(&hub, std::mem::take(&mut batch)).await?;
         }
     }
@@ -128,7 +128,7 @@ async fn give(State(hub): State<Hub>, headers: HeaderMap, body: Body) -> Result<
     Ok(StatusCode::NO_CONTENT)
 }
 
-async fn store(hub: &Hub, chunks: Vec<Chunk>) -> Result<(), Error> {
+async fn store(hub: &Hub, chunks: Vec<Verified>) -> Result<(), Error> {
     let store = Arc::clone(&hub.store);
-    blocking(move || store.put(chunks)).await.map(|_| ())
+    blocking(move || store.put_verified(chunks)).await.map(|_| ())
 }
