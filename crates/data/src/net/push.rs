@@ -15,12 +15,14 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 /// Streams at a time.
-const STREAMS: usize = 4;
+const STREAMS: usize = 8;
 /// A batch has this many bytes, as its line allows: what one stream carries is sent again if it breaks.
 const BATCH_BYTES_MIN: usize = 256 * 1024;
 const BATCH_BYTES_MAX: usize = 4 * 1024 * 1024;
-/// A batch should take about this long: if it takes longer the next is smaller, if much less it is larger.
+/// A batch should take about this long, or some times the quickest one on a line where all take long: if it takes longer
+/// the next is smaller, if much less it is larger.
 const BATCH_TIME: Duration = Duration::from_millis(200);
+const BATCH_QUICKEST: u32 = 4;
 /// Chunks whose bytes are read before it is known how many fit.
 const READ_CHUNKS: usize = 64;
 /// Chunks that are asked about at a time.
@@ -85,6 +87,7 @@ pub struct Push {
     progress: watch::Sender<Pushed>,
     pushed: Pushed,
     batch_bytes: usize,
+    quickest: Duration,
 }
 
 impl Push {
@@ -102,6 +105,7 @@ impl Push {
             progress: shown,
             pushed: Pushed::default(),
             batch_bytes: BATCH_BYTES_MIN,
+            quickest: Duration::MAX,
         };
         (push, control)
     }
@@ -141,9 +145,11 @@ impl Push {
     }
 
     fn adapt(&mut self, taken: Duration) {
-        if taken > BATCH_TIME {
+        self.quickest = self.quickest.min(taken);
+        let enough = BATCH_TIME.max(self.quickest * BATCH_QUICKEST);
+        if taken > enough {
             self.batch_bytes = (self.batch_bytes / 2).max(BATCH_BYTES_MIN);
-        } else if taken < BATCH_TIME / 2 {
+        } else if taken < enough / 2 {
             self.batch_bytes = (self.batch_bytes * 2).min(BATCH_BYTES_MAX);
         }
     }
