@@ -153,9 +153,13 @@ impl Peer {
                 drop(self.receipt(&link));
             }
         }
-        // The last one is waited for: whoever has all it wants goes away, and takes what is under way along.
-        let _ = self.receipt(&link).await;
-        if delivery.is_complete() { Ok(()) } else { Err(Error::Malformed("an answer that ended early")) }
+        let signed = self.receipt(&link);
+        if !delivery.is_complete() {
+            return Err(Error::Malformed("an answer that ended early"));
+        }
+        // It is waited for: whoever has all it wants goes away, and takes what is under way along.
+        let _ = signed.await;
+        Ok(())
     }
 
     /// Signs for everything that came so far; what is returned ends when that has been read.
