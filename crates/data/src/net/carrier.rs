@@ -3,7 +3,7 @@ use super::Error;
 use super::fetch::pace::Pace;
 use super::frames::{Answer, Frame};
 use super::schedule::{RequestId, Route, SourceId};
-use bytes::Bytes;
+use crate::store::Verified;
 use futures_util::future::BoxFuture;
 use gleaner_wire::BlobRef;
 use std::sync::Arc;
@@ -38,7 +38,7 @@ pub(super) enum Arrival {
     /// Bytes came.
     Bytes(u64),
     /// A chunk is whole; it takes its room along.
-    Chunk(BlobRef, Bytes, OwnedSemaphorePermit),
+    Chunk(Verified, OwnedSemaphorePermit),
     /// A chunk is not there.
     Absent(BlobRef),
     /// It is not the source that makes this take long.
@@ -76,10 +76,18 @@ impl Delivery {
     /// Takes the next bytes of the answer; waits if they come faster than they can be stored or than is allowed.
     /// Returns the bytes of chunks that are whole now.
     pub async fn take(&mut self, piece: &[u8]) -> Result<u64, Error> {
+        self.take_all(&[piece]).await
+    }
+
+    /// The same for pieces that came together.
+    pub async fn take_all(&mut self, pieces: &[impl AsRef<[u8]>]) -> Result<u64, Error> {
+        let came = pieces.iter().map(|piece| piece.as_ref().len() as u64).sum();
+        // First of all: a limit that is kept after bytes were handed on is not kept.
+        self.paced(came).await?;
         let mut frames = Vec::new();
-        let outcome = self.answer.push(piece, &mut frames);
+        let outcome = pieces.iter().try_for_each(|piece| self.answer.push(piece.as_ref(), &mut frames));
         self.unfinished.store(self.answer.unfinished(), Ordering::Relaxed);
-        self.untold.0 += piece.len() as u64;
+        self.untold.0 += came;
         if self.untold.0 >= TOLD_BYTES || self.untold.1.elapsed() >= TOLD_TIME || !frames.is_empty() {
             let (bytes, _) = std::mem::replace(&mut self.untold, (0, Instant::now()));
             self.tell(Arrival::Bytes(bytes)).await?;
@@ -88,14 +96,13 @@ impl Delivery {
         for frame in frames {
             match frame {
                 Frame::Absent(blob) => self.tell(Arrival::Absent(blob)).await?,
-                Frame::Chunk(blob, bytes) => {
-                    whole += blob.bytes;
-                    let permit = self.room(u32::try_from(bytes.len()).expect("chunks are short")).await?;
-                    self.tell(Arrival::Chunk(blob, bytes, permit)).await?;
+                Frame::Chunk(chunk) => {
+                    whole += chunk.blob().bytes;
+                    let permit = self.room(u32::try_from(chunk.bytes().len()).expect("chunks are short")).await?;
+                    self.tell(Arrival::Chunk(chunk, permit)).await?;
                 }
             }
         }
-        self.paced(piece.len() as u64).await?;
         outcome.map(|()| whole)
     }
 

@@ -1,9 +1,9 @@
 //! Chunks as they come out of a stream, whatever carries it: checked while they arrive, never more than was asked for.
 use super::Error;
 use super::protocol::frame_length;
-use crate::store::Chunk;
-use bytes::{Buf, Bytes, BytesMut};
-use gleaner_wire::{BlobRef, Hash};
+use crate::store::{Chunk, Verified};
+use bytes::Bytes;
+use gleaner_wire::BlobRef;
 use std::collections::VecDeque;
 
 const LENGTH_BYTES: usize = 4;
@@ -12,59 +12,93 @@ const LENGTH_BYTES: usize = 4;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Frame {
     /// Here it is, and it is what was asked for.
-    Chunk(BlobRef, Bytes),
+    Chunk(Verified),
     /// It is not there.
     Absent(BlobRef),
+}
+
+/// A frame of which not all has come. Its bytes are copied once, to where they stay.
+#[derive(Debug, Default)]
+struct Partial {
+    length: [u8; LENGTH_BYTES],
+    /// How many bytes of the length are known.
+    known: usize,
+    body: Vec<u8>,
+}
+
+impl Partial {
+    /// How many bytes of it have come.
+    fn bytes(&self) -> usize {
+        self.known + self.body.len()
+    }
+
+    /// How long the frame is, if what is known and this piece tell; takes what it needs of the piece.
+    fn length(&mut self, piece: &mut &[u8]) -> Option<u32> {
+        let missing = LENGTH_BYTES - self.known;
+        let (some, rest) = piece.split_at(missing.min(piece.len()));
+        self.length[self.known..][..some.len()].copy_from_slice(some);
+        self.known += some.len();
+        *piece = rest;
+        (self.known == LENGTH_BYTES).then(|| u32::from_le_bytes(self.length))
+    }
+
+    /// The bytes of a frame of this length, if the piece has the last of them; takes what it needs of the piece. The
+    /// next frame begins then.
+    fn body(&mut self, whole: usize, piece: &mut &[u8]) -> Option<Bytes> {
+        self.body.reserve_exact(whole - self.body.len());
+        let (some, rest) = piece.split_at((whole - self.body.len()).min(piece.len()));
+        self.body.extend_from_slice(some);
+        *piece = rest;
+        if self.body.len() < whole {
+            return None;
+        }
+        Some(Bytes::from(std::mem::take(self).body))
+    }
 }
 
 /// The answer to a question for chunks, as it arrives.
 #[derive(Debug)]
 pub struct Answer {
     expected: VecDeque<BlobRef>,
-    buffer: BytesMut,
+    partial: Partial,
 }
 
 impl Answer {
     /// An answer that should bring these, in this order.
     pub fn new(expected: impl IntoIterator<Item = BlobRef>) -> Self {
-        Self { expected: expected.into_iter().collect(), buffer: BytesMut::new() }
+        Self { expected: expected.into_iter().collect(), partial: Partial::default() }
     }
 
     /// Whether everything has been answered.
     pub fn is_complete(&self) -> bool {
-        self.expected.is_empty() && self.buffer.is_empty()
+        self.expected.is_empty()
     }
 
     /// How many bytes have come of a chunk that is not whole yet.
     pub fn unfinished(&self) -> u64 {
-        self.buffer.len() as u64
+        self.partial.bytes() as u64
     }
 
     /// The next chunks of the answer, if this piece makes any of them whole.
-    pub fn push(&mut self, piece: &[u8], frames: &mut Vec<Frame>) -> Result<(), Error> {
-        self.buffer.extend_from_slice(piece);
-        while let Some(length) = length_of(&self.buffer) {
+    pub fn push(&mut self, mut piece: &[u8], frames: &mut Vec<Frame>) -> Result<(), Error> {
+        while !piece.is_empty() {
             let Some(&blob) = self.expected.front() else {
                 return Err(Error::TooMuch { what: "an answer", max: 0 });
             };
+            let Some(length) = self.partial.length(&mut piece) else { break };
             let whole = frame_length(length)?;
             if whole == 0 {
-                self.buffer.advance(LENGTH_BYTES);
+                self.partial = Partial::default();
                 frames.push(Frame::Absent(blob));
             } else if whole as u64 != blob.bytes {
                 return Err(Error::Lied(blob.id));
-            } else if let Some(bytes) = take(&mut self.buffer, whole) {
-                if Hash::of(&bytes) != blob.id {
-                    return Err(Error::Lied(blob.id));
-                }
-                frames.push(Frame::Chunk(blob, bytes));
+            } else if let Some(bytes) = self.partial.body(whole, &mut piece) {
+                let chunk = Verified::check(Chunk { id: blob.id, bytes }).map_err(|_| Error::Lied(blob.id))?;
+                frames.push(Frame::Chunk(chunk));
             } else {
-                return Ok(());
+                break;
             }
             self.expected.pop_front();
-        }
-        if self.expected.is_empty() && !self.buffer.is_empty() {
-            return Err(Error::TooMuch { what: "an answer", max: 0 });
         }
         Ok(())
     }
@@ -73,7 +107,7 @@ impl Answer {
 /// Chunks that somebody brings unasked, as they arrive.
 #[derive(Debug, Default)]
 pub struct Gift {
-    buffer: BytesMut,
+    partial: Partial,
     ended: bool,
 }
 
@@ -84,23 +118,18 @@ impl Gift {
     }
 
     /// The next chunks, if this piece makes any of them whole; their names are computed.
-    pub fn push(&mut self, piece: &[u8], chunks: &mut Vec<Chunk>) -> Result<(), Error> {
-        self.buffer.extend_from_slice(piece);
-        while !self.ended
-            && let Some(length) = length_of(&self.buffer)
-        {
+    pub fn push(&mut self, mut piece: &[u8], chunks: &mut Vec<Verified>) -> Result<(), Error> {
+        while !piece.is_empty() {
+            if self.ended {
+                return Err(Error::TooMuch { what: "a gift that has ended", max: 0 });
+            }
+            let Some(length) = self.partial.length(&mut piece) else { break };
             let whole = frame_length(length)?;
             if whole == 0 {
-                self.buffer.advance(LENGTH_BYTES);
                 self.ended = true;
-            } else if let Some(bytes) = take(&mut self.buffer, whole) {
-                chunks.push(Chunk::of(bytes));
-            } else {
-                return Ok(());
+            } else if let Some(bytes) = self.partial.body(whole, &mut piece) {
+                chunks.push(Verified::of(bytes)?);
             }
-        }
-        if self.ended && !self.buffer.is_empty() {
-            return Err(Error::TooMuch { what: "a gift that has ended", max: 0 });
         }
         Ok(())
     }
@@ -109,19 +138,6 @@ impl Gift {
 /// What stands before a chunk in a stream.
 pub fn header(bytes: &Bytes) -> [u8; LENGTH_BYTES] {
     u32::try_from(bytes.len()).expect("chunks are short").to_le_bytes()
-}
-
-fn length_of(buffer: &BytesMut) -> Option<u32> {
-    buffer.first_chunk::<LENGTH_BYTES>().map(|bytes| u32::from_le_bytes(*bytes))
-}
-
-fn take(buffer: &mut BytesMut, whole: usize) -> Option<Bytes> {
-    if buffer.len() < LENGTH_BYTES + whole {
-        buffer.reserve(LENGTH_BYTES + whole - buffer.len());
-        return None;
-    }
-    buffer.advance(LENGTH_BYTES);
-    Some(buffer.split_to(whole).freeze())
 }
 
 #[cfg(test)]
@@ -148,7 +164,7 @@ mod tests {
             prop_assert!(answer.is_complete());
             for (frame, chunk) in frames.iter().zip(&chunks) {
                 match frame {
-                    Frame::Chunk(_, bytes) => prop_assert_eq!(bytes, chunk),
+                    Frame::Chunk(verified) => prop_assert_eq!(verified.bytes(), chunk),
                     Frame::Absent(_) => prop_assert!(chunk.is_empty()),
                 }
             }

@@ -1,12 +1,19 @@
-//! How fast chunks move on loopback, beside one bare iroh stream and plain TCP in the same run.
+//! How fast chunks move on loopback, beside one bare iroh stream, plain TCP and plain HTTP in the same run.
+use super::http::{Access, Cache, router};
 use super::schedule::{Holds, Role};
 use super::{
-    ALPN, Authority, Error, Fetch, Grant, Network, Peer, Right, Server, Setup, SignedGrant, Update, Wish, public,
+    ALPN, Authority, Carrier, Error, Fetch, Grant, Network, Peer, Push, Right, Server, Setup, SignedGrant, Taker,
+    Update, Wish, public,
 };
 use crate::store::{Chunk, Store};
+use axum::Router;
+use axum::body::Body;
+use axum::routing::{get, post};
 use bytes::Bytes;
 use ed25519_dalek::SigningKey;
-use gleaner_wire::{BlobRef, Hash, Millis};
+use futures_util::{StreamExt, stream};
+use gleaner_wire::{BlobRef, Hash, Millis, WorkerKey};
+use rustix::time::{ClockId, clock_gettime};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
@@ -18,44 +25,82 @@ const CHUNK_BYTES: usize = 64 * 1024;
 const BUFFER_BYTES: usize = 256 * 1024;
 const LOOPBACK: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
-/// Millions of bytes a second.
+/// How fast something was.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Speed {
+    /// Millions of bytes a second.
+    pub rate: f64,
+    /// Millions of bytes for each second of one processor, both sides together. Other work on the machine changes it
+    /// much less than the rate.
+    pub per_processor: f64,
+}
+
+/// What was measured. Both sides run on this machine and share its processors.
 #[derive(Clone, Copy, Debug)]
 pub struct Figures {
     /// Plain TCP, from memory to nowhere.
-    pub tcp: f64,
+    pub tcp: Speed,
     /// One stream of an iroh connection, from memory to nowhere.
-    pub stream: f64,
+    pub stream: Speed,
     /// Putting the same chunks into a store, without any network: the floor of a fetch.
-    pub store: f64,
+    pub store: Speed,
     /// A fetch from one peer, from store to store, everything on disk when it ends.
-    pub fetch: f64,
+    pub fetch: Speed,
     /// A fetch from two peers at once.
-    pub fetch_from_two: f64,
+    pub fetch_from_two: Speed,
+    /// A push to a peer, from store to store.
+    pub push: Speed,
+    /// A plain HTTP answer, from memory to nowhere.
+    pub http: Speed,
+    /// A plain HTTP request with the same bytes.
+    pub http_post: Speed,
+    /// A fetch from the hub's cache over HTTP, from store to store.
+    pub fetch_from_cache: Speed,
+    /// A push into the hub's cache over HTTP, from store to store.
+    pub push_to_cache: Speed,
 }
 
-/// Moves this many bytes each way, with stores below this folder. Both sides run on this machine and share its
-/// processors.
+/// Moves this many bytes each way, with stores below this folder.
 pub async fn loopback(folder: &Path, bytes: usize) -> Result<Figures, Error> {
     let chunks: Vec<Chunk> = (0..bytes.div_ceil(CHUNK_BYTES) as u64)
         .map(|number| Chunk::of(crate::measure::noise(number, CHUNK_BYTES)))
         .collect();
     let total = chunks.iter().map(|chunk| chunk.bytes.len() as u64).sum();
-    let tcp = rate(total, tcp(&chunks)).await?;
-    let stream = rate(total, stream(&chunks)).await?;
     let open = |name: &str| Store::open(&folder.join(name), total * 3 + (1 << 26)).map(Arc::new);
     let (one, two) = (open("one")?, open("two")?);
-    let store = rate(total, async { fill(&one, &chunks) }).await?;
+    let tcp = speed(total, tcp(&chunks)).await?;
+    let stream = speed(total, stream(&chunks)).await?;
+    let store = speed(total, async { fill(&one, &chunks) }).await?;
     fill(&two, &chunks)?;
-    let fetch = rate(total, fetch(&[Arc::clone(&one)], open("alone")?, &chunks)).await?;
-    let fetch_from_two = rate(total, self::fetch(&[one, two], open("both")?, &chunks)).await?;
-    Ok(Figures { tcp, stream, store, fetch, fetch_from_two })
+    let fetch = speed(total, fetch(&[Arc::clone(&one)], open("alone")?, &chunks)).await?;
+    let fetch_from_two = speed(total, self::fetch(&[Arc::clone(&one), two], open("both")?, &chunks)).await?;
+    let push = speed(total, push(Arc::clone(&one), open("pushed")?, &chunks)).await?;
+    // If another part of the process has chosen already, that holds.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let plain = serve(plain(&chunks)).await?;
+    let http = speed(total, download(&plain)).await?;
+    let http_post = speed(total, upload(&plain, &chunks)).await?;
+    let hub = serve(router(Arc::clone(&one), Arc::new(authority()))).await?;
+    let fetch_from_cache = speed(total, fetch_from_cache(&hub, open("cached")?, &chunks)).await?;
+    let hub = serve(router(open("hub")?, Arc::new(authority()))).await?;
+    let push_to_cache = speed(total, push_to_cache(&hub, one, &chunks)).await?;
+    Ok(Figures { tcp, stream, store, fetch, fetch_from_two, push, http, http_post, fetch_from_cache, push_to_cache })
 }
 
-async fn rate(bytes: u64, work: impl Future<Output = Result<(), Error>>) -> Result<f64, Error> {
-    let begun = Instant::now();
+async fn speed(bytes: u64, work: impl Future<Output = Result<(), Error>>) -> Result<Speed, Error> {
+    let (begun, used) = (Instant::now(), processor_seconds());
     work.await?;
     #[expect(clippy::cast_precision_loss, reason = "a rate")]
-    Ok(bytes as f64 / 1e6 / begun.elapsed().as_secs_f64())
+    let millions = bytes as f64 / 1e6;
+    let (taken, used) = (begun.elapsed().as_secs_f64(), processor_seconds() - used);
+    Ok(Speed { rate: millions / taken, per_processor: millions / used.max(1e-6) })
+}
+
+/// What this process has used so far.
+#[expect(clippy::cast_precision_loss, reason = "nanoseconds of some minutes")]
+fn processor_seconds() -> f64 {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
 fn fill(store: &Store, chunks: &[Chunk]) -> Result<(), Error> {
@@ -112,26 +157,102 @@ async fn stream(chunks: &[Chunk]) -> Result<(), Error> {
     reader.await.map_err(failed)?
 }
 
+fn hub_key() -> SigningKey {
+    SigningKey::from_bytes(&[9; 32])
+}
+
+fn authority() -> Authority {
+    Authority::new(public(&hub_key()))
+}
+
+fn grant(peer: WorkerKey, right: Right) -> SignedGrant {
+    Grant { root: Hash([0; 32]), peer, right, until: Millis(u64::MAX) }.sign(&hub_key())
+}
+
 async fn fetch(from: &[Arc<Store>], to: Arc<Store>, chunks: &[Chunk]) -> Result<(), Error> {
-    let hub = SigningKey::from_bytes(&[9; 32]);
     let me = machine(1).await?;
-    let grant: SignedGrant =
-        Grant { root: Hash([0; 32]), peer: me.key(), right: Right::Fetch, until: Millis(u64::MAX) }.sign(&hub);
+    let (mut servers, mut carriers) = (Vec::new(), Vec::new());
+    for (number, store) in (2..).zip(from) {
+        let other = machine(number).await?;
+        servers.push(Server::start(&other, Arc::clone(store), authority()));
+        me.learn(other.address());
+        let peer = Peer::new(me.clone(), other.key(), grant(me.key(), Right::Fetch));
+        carriers.push(Arc::new(peer) as Arc<dyn Carrier>);
+    }
+    fetch_by(carriers, me.key(), to, chunks).await
+}
+
+async fn fetch_by(
+    carriers: Vec<Arc<dyn Carrier>>,
+    me: WorkerKey,
+    to: Arc<Store>,
+    chunks: &[Chunk],
+) -> Result<(), Error> {
     let wish = |(position, chunk): (u32, &Chunk)| Wish {
         position,
         blob: BlobRef { id: chunk.id, bytes: chunk.bytes.len() as u64 },
     };
     let wishes: Vec<Wish> = (0..).zip(chunks).map(wish).collect();
-    let (fetch, control) = Fetch::new(to, me.key(), wishes.into_iter());
-    let mut servers = Vec::new();
-    for (number, store) in (2..).zip(from) {
-        let other = machine(number).await?;
-        servers.push(Server::start(&other, Arc::clone(store), Authority::new(public(&hub))));
-        me.learn(other.address());
-        let carrier = Arc::new(Peer::new(me.clone(), other.key(), grant));
+    let (fetch, control) = Fetch::new(to, me, wishes.into_iter());
+    for carrier in carriers {
         control.tell(Update::Joined { carrier, role: Role::Peer, holds: Holds::All }).await;
     }
     fetch.run().await.map(|_| ())
+}
+
+async fn push(from: Arc<Store>, to: Arc<Store>, chunks: &[Chunk]) -> Result<(), Error> {
+    let (me, other) = (machine(1).await?, machine(2).await?);
+    let _server = Server::start(&other, to, authority());
+    me.learn(other.address());
+    let peer = Peer::new(me.clone(), other.key(), grant(me.key(), Right::Give));
+    push_by(Arc::new(peer), from, chunks).await
+}
+
+async fn push_by(taker: Arc<dyn Taker>, from: Arc<Store>, chunks: &[Chunk]) -> Result<(), Error> {
+    let ids: Vec<Hash> = chunks.iter().map(|chunk| chunk.id).collect();
+    Push::new(from, taker).0.run(ids.into_iter()).await.map(|_| ())
+}
+
+async fn serve(routes: Router) -> Result<String, Error> {
+    let listener = TcpListener::bind(LOOPBACK).await.map_err(failed)?;
+    let address = listener.local_addr().map_err(failed)?;
+    tokio::spawn(async move { axum::serve(listener, routes).await });
+    Ok(format!("http://{address}"))
+}
+
+/// A server that sends these from memory, and takes whatever it is sent.
+fn plain(chunks: &[Chunk]) -> Router {
+    let pieces: Arc<Vec<Bytes>> = Arc::new(chunks.iter().map(|chunk| chunk.bytes.clone()).collect());
+    let give = move || {
+        let pieces = Arc::clone(&pieces);
+        let count = pieces.len();
+        async move { Body::from_stream(stream::iter((0..count).map(move |at| std::io::Result::Ok(pieces[at].clone())))) }
+    };
+    let take = |body: Body| async move { body.into_data_stream().for_each(|_| std::future::ready(())).await };
+    Router::new().route("/", get(give)).route("/", post(take))
+}
+
+async fn download(url: &str) -> Result<(), Error> {
+    let mut answer = reqwest::Client::new().get(url).send().await.map_err(failed)?;
+    while answer.chunk().await.map_err(failed)?.is_some() {}
+    Ok(())
+}
+
+async fn upload(url: &str, chunks: &[Chunk]) -> Result<(), Error> {
+    let pieces: Vec<_> = chunks.iter().map(|chunk| std::io::Result::Ok(chunk.bytes.clone())).collect();
+    let body = reqwest::Body::wrap_stream(stream::iter(pieces));
+    reqwest::Client::new().post(url).body(body).send().await.map_err(failed).map(|_| ())
+}
+
+async fn fetch_from_cache(url: &str, to: Arc<Store>, chunks: &[Chunk]) -> Result<(), Error> {
+    let me = public(&SigningKey::from_bytes(&[1; 32]));
+    let cache = Cache::new(url, Access::Grant(grant(me, Right::Fetch)))?;
+    fetch_by(vec![Arc::new(cache)], me, to, chunks).await
+}
+
+async fn push_to_cache(url: &str, from: Arc<Store>, chunks: &[Chunk]) -> Result<(), Error> {
+    let me = public(&SigningKey::from_bytes(&[1; 32]));
+    push_by(Arc::new(Cache::new(url, Access::Grant(grant(me, Right::Give)))?), from, chunks).await
 }
 
 #[cfg(test)]
@@ -141,8 +262,20 @@ mod tests {
     #[tokio::test(flavor = "multi_thread")]
     async fn every_way_has_a_speed() {
         let dir = tempfile::tempdir().expect("a folder");
-        let figures = loopback(dir.path(), 32 << 20).await.expect("measured");
-        let Figures { tcp, stream, store, fetch, fetch_from_two } = figures;
-        assert!([tcp, stream, store, fetch, fetch_from_two].iter().all(|speed| *speed > 0.0), "{figures:?}");
+        let figures = loopback(dir.path(), 8 << 20).await.expect("measured");
+        let Figures {
+            tcp,
+            stream,
+            store,
+            fetch,
+            fetch_from_two,
+            push,
+            http,
+            http_post,
+            fetch_from_cache,
+            push_to_cache,
+        } = figures;
+        let all = [tcp, stream, store, fetch, fetch_from_two, push, http, http_post, fetch_from_cache, push_to_cache];
+        assert!(all.iter().all(|speed| speed.rate > 0.0 && speed.per_processor > 0.0), "{figures:?}");
     }
 }

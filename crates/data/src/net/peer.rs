@@ -13,16 +13,22 @@ use futures_util::future::BoxFuture;
 use gleaner_wire::{Hash, WorkerKey};
 use iroh::endpoint::{Connection, RecvStream, SendStream};
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex as StdMutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::Mutex;
+use tokio::task::JoinHandle;
 
+/// Connections to one peer. A connection is driven by one thread at each end, so a fast line is not filled by one.
+const LINKS: usize = 2;
+/// Requests that go over the first connection, so that whoever wants little makes no other.
+const ALONE_REQUESTS: usize = 4;
 const CONNECT_TIME_MAX: Duration = Duration::from_secs(15);
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(30);
-const READ_BYTES_MAX: usize = 256 * 1024;
-/// Receipts go out four times a step, so that sending never waits for them.
-const RECEIPT_BYTES: u64 = STEP_BYTES / 4;
+/// Packets that are read from a stream at a time. They are handed over as they are: nobody waits while bytes are copied.
+const READ_PACKETS_MAX: usize = 128;
+/// Receipts go out many times a step, so that sending never waits for them.
+const RECEIPT_BYTES: u64 = STEP_BYTES / 16;
 
 /// A connection, and what came over it.
 struct Link {
@@ -32,19 +38,28 @@ struct Link {
     signed: AtomicU64,
 }
 
-/// Somebody reached through iroh. Its connection is made when it is needed, and made again when it was lost.
+/// Somebody reached through iroh. Its connections are made when they are needed, and made again when they were lost.
 pub struct Peer {
     network: Network,
     key: WorkerKey,
     grant: SignedGrant,
-    link: Mutex<Option<Arc<Link>>>,
+    links: [Mutex<Option<Arc<Link>>>; LINKS],
+    /// Counts requests, which take turns.
+    requests: AtomicUsize,
     route: StdMutex<Route>,
 }
 
 impl Peer {
     /// The machine with this key, for what the grant allows. Where it is has to be known to the network.
     pub fn new(network: Network, key: WorkerKey, grant: SignedGrant) -> Self {
-        Self { network, key, grant, link: Mutex::default(), route: StdMutex::new(Route::Direct) }
+        Self {
+            network,
+            key,
+            grant,
+            links: std::array::from_fn(|_| Mutex::default()),
+            requests: AtomicUsize::new(0),
+            route: StdMutex::new(Route::Direct),
+        }
     }
 
     /// Its key.
@@ -72,20 +87,26 @@ impl Peer {
     }
 
     async fn bitmap(&self, ask: Ask) -> Result<Option<Bitmap>, Error> {
-        let (_, _send, mut receive) = self.ask(&ask).await?;
+        let (_, _send, mut receive) = self.ask(0, &ask).await?;
         let read = tokio::time::timeout(ANSWER_TIME_MAX, protocol::read_bitmap(&mut receive)).await;
         read.map_err(|_| Error::lost(&self.key, "no answer"))?
     }
 
-    async fn ask(&self, ask: &Ask) -> Result<(Arc<Link>, SendStream, RecvStream), Error> {
-        let link = self.link().await?;
+    /// The connection whose turn it is to carry chunks.
+    fn turn(&self) -> usize {
+        let request = self.requests.fetch_add(1, Ordering::Relaxed);
+        if request < ALONE_REQUESTS { 0 } else { request % LINKS }
+    }
+
+    async fn ask(&self, number: usize, ask: &Ask) -> Result<(Arc<Link>, SendStream, RecvStream), Error> {
+        let link = self.link(number).await?;
         let (mut send, receive) = link.connection.open_bi().await.map_err(Error::connection)?;
         protocol::write_ask(&mut send, ask).await?;
         Ok((link, send, receive))
     }
 
-    async fn link(&self) -> Result<Arc<Link>, Error> {
-        let mut known = self.link.lock().await;
+    async fn link(&self, number: usize) -> Result<Arc<Link>, Error> {
+        let mut known = self.links[number].lock().await;
         if let Some(link) = known.as_ref().filter(|link| link.connection.close_reason().is_none()) {
             self.note_route(&link.connection);
             return Ok(Arc::clone(link));
@@ -114,12 +135,11 @@ impl Peer {
 
     async fn fetch(&self, mut delivery: Delivery) -> Result<(), Error> {
         let ids = delivery.blobs().iter().map(|blob| blob.id).collect();
-        let (link, mut send, mut receive) = self.ask(&Ask::Want { grant: self.grant, ids }).await?;
+        let (link, mut send, mut receive) = self.ask(self.turn(), &Ask::Want { grant: self.grant, ids }).await?;
         let _ = send.finish();
-        // One read takes all packets that are there; a chunk of the stream would be one packet.
-        let mut buffer = vec![0; READ_BYTES_MAX];
-        while let Some(length) = receive.read(&mut buffer).await.map_err(Error::read)? {
-            let whole = match delivery.take(&buffer[..length]).await {
+        let mut packets = vec![Bytes::new(); READ_PACKETS_MAX];
+        while let Some(count) = receive.read_many_chunks(&mut packets).await.map_err(Error::read)? {
+            let whole = match delivery.take_all(&packets[..count]).await {
                 Ok(whole) => whole,
                 Err(error) => {
                     let _ = receive.stop(Code::Done.number());
@@ -130,15 +150,20 @@ impl Peer {
             let signed = link.signed.load(Ordering::Relaxed);
             if received - signed.min(received) >= RECEIPT_BYTES {
                 link.signed.fetch_max(received, Ordering::Relaxed);
-                self.receipt(&link);
+                drop(self.receipt(&link));
             }
         }
-        self.receipt(&link);
-        if delivery.is_complete() { Ok(()) } else { Err(Error::Malformed("an answer that ended early")) }
+        let signed = self.receipt(&link);
+        if !delivery.is_complete() {
+            return Err(Error::Malformed("an answer that ended early"));
+        }
+        // It is waited for: whoever has all it wants goes away, and takes what is under way along.
+        let _ = signed.await;
+        Ok(())
     }
 
-    /// Signs for everything that came so far, without waiting for it to arrive.
-    fn receipt(&self, link: &Arc<Link>) {
+    /// Signs for everything that came so far; what is returned ends when that has been read.
+    fn receipt(&self, link: &Arc<Link>) -> JoinHandle<()> {
         let bytes = link.received.load(Ordering::Relaxed);
         link.signed.fetch_max(bytes, Ordering::Relaxed);
         let receipt = Receipt {
@@ -152,13 +177,13 @@ impl Peer {
         let link = Arc::clone(link);
         tokio::spawn(async move {
             // If it does not arrive, the next one says the same and more.
-            if let Ok((mut send, _receive)) = link.connection.open_bi().await
+            if let Ok((mut send, mut receive)) = link.connection.open_bi().await
                 && protocol::write_ask(&mut send, &Ask::Receipt(signed)).await.is_ok()
             {
                 let _ = send.finish();
-                let _ = tokio::time::timeout(ANSWER_TIME_MAX, send.stopped()).await;
+                let _ = tokio::time::timeout(ANSWER_TIME_MAX, receive.read_chunk(1)).await;
             }
-        });
+        })
     }
 }
 
@@ -176,11 +201,13 @@ impl Carrier for Peer {
     }
 
     fn reset(&self) {
-        // Whoever has it locked is making a new connection already.
-        if let Ok(mut known) = self.link.try_lock()
-            && let Some(link) = known.take()
-        {
-            link.connection.close(Code::Done.number(), b"");
+        for link in &self.links {
+            // Whoever has it locked is making a new connection already.
+            if let Ok(mut known) = link.try_lock()
+                && let Some(link) = known.take()
+            {
+                link.connection.close(Code::Done.number(), b"");
+            }
         }
     }
 }
@@ -199,7 +226,7 @@ impl Taker for Peer {
 
     fn give(&self, chunks: Vec<Bytes>, pace: Arc<Pace>) -> BoxFuture<'_, Result<(), Error>> {
         Box::pin(async move {
-            let (_, mut send, mut receive) = self.ask(&Ask::Give { grant: self.grant }).await?;
+            let (_, mut send, mut receive) = self.ask(self.turn(), &Ask::Give { grant: self.grant }).await?;
             let total: u64 = chunks.iter().map(|chunk| chunk.len() as u64).sum();
             for chunk in chunks {
                 let mut owed = chunk.len() as u64;

@@ -11,13 +11,14 @@ use std::collections::BTreeMap;
 
 const CONTEXT: &[u8] = b"gleaner 2026 data receipt";
 /// A receiver signs at least as often as it has got this much.
-pub const STEP_BYTES: u64 = 4 * 1024 * 1024;
+pub const STEP_BYTES: u64 = 16 * 1024 * 1024;
 /// Sending runs ahead of receipts by at most this much.
 const AHEAD_BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// One part of what was receipted that sending may run ahead.
 const AHEAD_SHARE: u64 = 4;
-/// What may have got lost with broken sessions before somebody is not served any more, besides a share of what it signed.
-const LOST_BYTES_MAX: u64 = 64 * 1024 * 1024;
+/// What may have got lost with broken sessions before somebody is not served any more, besides a share of what it signed:
+/// a machine that is killed loses a few megabytes that were on their way, and may be killed many times.
+const LOST_BYTES_MAX: u64 = 256 * 1024 * 1024;
 const LOST_SHARE: u64 = 16;
 /// The same within one session, for requests that were stopped.
 const LOST_IN_SESSION_MAX: u64 = 16 * 1024 * 1024;

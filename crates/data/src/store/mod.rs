@@ -35,6 +35,7 @@ mod schema;
 mod sketch;
 mod tally;
 mod touch;
+mod verified;
 mod writer;
 
 pub use backend::Backend;
@@ -50,3 +51,4 @@ pub use read::Verify;
 pub use s3::Bucket;
 pub use sketch::{Held, SKETCH_HOLDINGS_MAX, Sketch, SketchError};
 pub use tally::Usage;
+pub use verified::Verified;

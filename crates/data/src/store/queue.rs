@@ -1,6 +1,6 @@
 //! Putting chunks: whoever comes first commits for all who wait, so that many threads share one sync.
 use super::writer::{Draft, Writer};
-use super::{CHUNK_BYTES_MAX, Chunk, Error, Store, holdings, pins, rows};
+use super::{CHUNK_BYTES_MAX, Chunk, Error, Store, Verified, holdings, pins, rows};
 use gleaner_wire::Hash;
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -20,7 +20,7 @@ pub(super) struct Queue {
 /// Chunks that a call brought, under its number.
 struct Call {
     ticket: u64,
-    chunks: Vec<Chunk>,
+    chunks: Vec<Verified>,
 }
 
 /// What became of a call: how many of its chunks were new.
@@ -56,7 +56,7 @@ impl State {
         while bytes < COMMIT_BYTES
             && let Some(call) = self.waiting.pop_front()
         {
-            bytes += call.chunks.iter().map(|chunk| chunk.bytes.len()).sum::<usize>();
+            bytes += call.chunks.iter().map(|chunk| chunk.bytes().len()).sum::<usize>();
             batch.push(call);
         }
         batch
@@ -86,13 +86,20 @@ impl Store {
     /// Stores chunks; on return they survive a crash and a power cut. What is held already is not written again.
     /// Returns how many were new. Either all are stored or, after an error, none of those that were new.
     pub fn put(&self, chunks: Vec<Chunk>) -> Result<u64, Error> {
-        chunks.iter().try_for_each(verify)?;
+        self.put_verified(chunks.into_iter().map(Verified::check).collect::<Result<_, _>>()?)
+    }
+
+    /// The same for chunks that have been hashed on their way here.
+    pub fn put_verified(&self, chunks: Vec<Verified>) -> Result<u64, Error> {
+        if chunks.is_empty() {
+            return Ok(0);
+        }
         let outcome = self.wait_for_commit(chunks);
         self.offload_some();
         outcome
     }
 
-    fn wait_for_commit(&self, chunks: Vec<Chunk>) -> Result<u64, Error> {
+    fn wait_for_commit(&self, chunks: Vec<Verified>) -> Result<u64, Error> {
         let mut state = self.queue.lock();
         state.tickets += 1;
         let ticket = state.tickets;
@@ -120,7 +127,7 @@ impl Store {
         let together = match batch {
             [_] => None,
             calls => {
-                let all: Vec<Chunk> = calls.iter().flat_map(|call| call.chunks.iter().cloned()).collect();
+                let all: Vec<Verified> = calls.iter().flat_map(|call| call.chunks.iter().cloned()).collect();
                 self.store(&mut writer, &all).ok()
             }
         };
@@ -137,7 +144,7 @@ impl Store {
     }
 
     /// Stores chunks and tells which of them are new.
-    fn store(&self, writer: &mut Writer, chunks: &[Chunk]) -> Result<HashSet<Hash>, Error> {
+    fn store(&self, writer: &mut Writer, chunks: &[Verified]) -> Result<HashSet<Hash>, Error> {
         let now = self.now();
         for _ in 0..ROUNDS_MAX {
             let drafts = self.drafts(writer, chunks, now)?;
@@ -148,24 +155,25 @@ impl Store {
             }
             self.make_room(writer, need)?;
         }
-        Err(self.no_room(writer, chunks.iter().map(|chunk| chunk.bytes.len() as u64).sum()))
+        Err(self.no_room(writer, chunks.iter().map(|chunk| chunk.bytes().len() as u64).sum()))
     }
 
     /// What of these is not held yet. What is counts as used.
-    fn drafts(&self, writer: &Writer, chunks: &[Chunk], now: u64) -> Result<Vec<Draft>, Error> {
+    fn drafts(&self, writer: &Writer, chunks: &[Verified], now: u64) -> Result<Vec<Draft>, Error> {
         // For reading: the index is locked once instead of for every statement.
         let db = writer.db.unchecked_transaction()?;
         let mut seen = HashSet::<Hash>::new();
         let mut drafts = Vec::new();
         for chunk in chunks {
-            if !seen.insert(chunk.id) {
+            let id = chunk.id();
+            if !seen.insert(id) {
                 continue;
             }
-            if rows::holds(&db, &chunk.id)? {
-                self.touches.note(chunk.id, now);
+            if rows::holds(&db, &id)? {
+                self.touches.note(id, now);
             } else {
-                let pins = pins::count(&db, &chunk.id)?;
-                drafts.push(Draft { id: chunk.id, bytes: chunk.bytes.clone(), used: now, pins });
+                let pins = pins::count(&db, &id)?;
+                drafts.push(Draft { id, bytes: chunk.bytes().clone(), used: now, pins });
             }
         }
         Ok(drafts)
@@ -195,19 +203,8 @@ impl Store {
 /// Tells each call how many of the new chunks it brought; who brought one first counts it.
 fn shared_out(calls: &[Call], mut new: HashSet<Hash>) -> Vec<Outcome> {
     let count = |call: &Call| {
-        let first = call.chunks.iter().filter(|chunk| new.remove(&chunk.id)).count();
+        let first = call.chunks.iter().filter(|chunk| new.remove(&chunk.id())).count();
         Outcome { ticket: call.ticket, result: Ok(first as u64) }
     };
     calls.iter().map(count).collect()
-}
-
-fn verify(chunk: &Chunk) -> Result<(), Error> {
-    if chunk.bytes.is_empty() {
-        return Err(Error::Empty);
-    }
-    if chunk.bytes.len() > CHUNK_BYTES_MAX {
-        let bytes = chunk.bytes.len() as u64;
-        return Err(Error::TooLarge { id: chunk.id, bytes, max: CHUNK_BYTES_MAX as u64 });
-    }
-    if Hash::of(&chunk.bytes) == chunk.id { Ok(()) } else { Err(Error::Mismatch(chunk.id)) }
 }

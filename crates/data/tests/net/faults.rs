@@ -166,7 +166,7 @@ async fn who_vanishes_has_nothing_or_breaks_off_costs_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn who_is_not_signed_for_stops_sending() {
-    let chunks = chunks(21, 200);
+    let chunks = chunks(21, 400);
     let (one, _server) = Machine::with(1, &chunks).await;
     // Asked by hand, so that nobody signs.
     let endpoint = iroh::Endpoint::builder(iroh::endpoint::presets::Minimal)
@@ -192,5 +192,5 @@ async fn who_is_not_signed_for_stops_sending() {
             Err(error) => break error.to_string(),
         }
     };
-    assert!(got <= gleaner_data::net::STEP_BYTES + 4 * 200, "{got} bytes before {refused}");
+    assert!(got <= gleaner_data::net::STEP_BYTES + 4 * 400, "{got} bytes before {refused}");
 }

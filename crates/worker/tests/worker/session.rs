@@ -2,7 +2,7 @@
 use std::collections::BTreeSet;
 
 use gleaner_wire::{
-    AttemptId, BlobRef, Cause, Extent, Finished, InputSpec, JobId, Limits, Millis, Outcome, Output, PROTOCOL,
+    AttemptId, Cause, Extent, Finished, InputSpec, JobId, Limits, Millis, Outcome, Output, PROTOCOL,
     StartAttempt, TaskSpec, ToHub, ToWorker, Work,
 };
 use gleaner_worker::{Error, Report};

@@ -222,7 +222,7 @@ impl Bring {
                     control.tell(update).await;
                 }
                 Ok(()) = self.limit.changed() => control.set_limit(*self.limit.borrow_and_update()),
-                Ok(_) = stop.wait_for(|stop| *stop), if !is_stopped => {
+                true = is_told(&mut stop), if !is_stopped => {
                     is_stopped = true;
                     control.stop();
                 }
@@ -243,4 +243,9 @@ impl Bring {
             sources: part.sources.clone(),
         });
     }
+}
+
+/// Waits until it is to stop; false if nobody can say so any more. (What is waited for must not be held across a wait.)
+async fn is_told(stop: &mut watch::Receiver<bool>) -> bool {
+    stop.wait_for(|stop| *stop).await.is_ok()
 }

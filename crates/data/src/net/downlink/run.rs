@@ -143,7 +143,8 @@ impl Running {
                     self.scheduler.absent(now, request, position);
                 }
             }
-            Arrival::Chunk(blob, bytes, _room) => {
+            Arrival::Chunk(chunk, _room) => {
+                let (blob, bytes) = (chunk.blob(), chunk.bytes().clone());
                 let mut shelf = self.shared.shelf();
                 let position = shelf.position(&blob.id);
                 let wanted = position.filter(|position| self.scheduler.arrived(now, source, *position, effects));

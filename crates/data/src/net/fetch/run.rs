@@ -7,7 +7,7 @@ use crate::net::carrier::{Arrival, Carrier, Delivery};
 use crate::net::frames::Answer;
 use crate::net::schedule::{Effect, RequestId, Scheduler, SourceId, TICK, Wanted};
 use crate::net::serve::blocking;
-use crate::store::{Bitmap, Chunk, Store};
+use crate::store::{Bitmap, Store};
 use gleaner_wire::{BlobRef, Hash};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -22,6 +22,8 @@ const READ_CHUNKS: usize = 4096;
 /// Bytes of chunks in memory that are not stored yet.
 const MEMORY_BYTES_MAX: usize = 48 * 1024 * 1024;
 const ARRIVALS_MAX: usize = 256;
+/// How long sources may take to be told that everything has come.
+const PARTING_TIME_MAX: Duration = Duration::from_secs(1);
 /// How much the speed of the last tick counts.
 const SPEED_WEIGHT: f64 = 0.2;
 
@@ -89,7 +91,10 @@ pub(super) async fn run<W: Iterator<Item = Wish> + Send + 'static>(fetch: Fetch<
                 }
             }
             stored = running.storing.next() => match stored {
-                Ok(stored) => running.stored(&stored),
+                Ok(stored) => {
+                    running.stored(&stored);
+                    running.storing.flush_full();
+                }
                 Err(error) => break Err(error),
             },
             update = updates.recv(), if told => match update {
@@ -107,6 +112,9 @@ pub(super) async fn run<W: Iterator<Item = Wish> + Send + 'static>(fetch: Fetch<
                 fetch.progress.send_replace(running.progress.clone());
             }
         }
+        if running.has_arrived() {
+            running.storing.flush();
+        }
         let now = running.now();
         running.scheduler.plan(now, &mut effects);
         running.perform(effects);
@@ -114,6 +122,10 @@ pub(super) async fn run<W: Iterator<Item = Wish> + Send + 'static>(fetch: Fetch<
             break Err(Error::NoSource { chunks: running.scheduler.missing() });
         }
     };
+    if ended.is_ok() {
+        let parting = async { while running.tasks.join_next().await.is_some() {} };
+        let _ = tokio::time::timeout(PARTING_TIME_MAX, parting).await;
+    }
     running.tasks.abort_all();
     for stored in running.storing.finish().await? {
         running.stored(&stored);
@@ -128,8 +140,13 @@ impl<W: Iterator<Item = Wish> + Send + 'static> Running<W> {
         self.begun.elapsed()
     }
 
+    /// Whether everything is here, if not yet on disk.
+    fn has_arrived(&self) -> bool {
+        self.wishes.is_none() && self.scheduler.missing() == 0
+    }
+
     fn is_done(&self) -> bool {
-        self.wishes.is_none() && self.scheduler.missing() == 0 && self.storing.is_empty()
+        self.has_arrived() && self.storing.is_empty()
     }
 
     /// Nobody is asked, nobody waits to be asked, and it has been so for too long.
@@ -183,15 +200,15 @@ impl<W: Iterator<Item = Wish> + Send + 'static> Running<W> {
                     self.scheduler.absent(now, request, position);
                 }
             }
-            Arrival::Chunk(blob, bytes, room) => {
-                let position = self.positions.get(&blob.id).copied();
+            Arrival::Chunk(chunk, room) => {
+                let position = self.positions.get(&chunk.id()).copied();
                 if let Some(position) = position
                     && self.scheduler.arrived(now, source, position, effects)
                 {
                     self.blobs.remove(&position);
-                    self.storing.add(Chunk { id: blob.id, bytes }, room);
+                    self.storing.add(chunk, room);
                 } else {
-                    self.scheduler.wasted(source, blob.bytes);
+                    self.scheduler.wasted(source, chunk.blob().bytes);
                 }
             }
             Arrival::Ended(outcome, unfinished) => {
@@ -248,6 +265,7 @@ impl<W: Iterator<Item = Wish> + Send + 'static> Running<W> {
         self.requests.retain(|_, asked| {
             if asked.source == source {
                 asked.task.abort();
+                self.scheduler.wasted(source, asked.unfinished.load(Ordering::Relaxed));
             }
             asked.source != source
         });

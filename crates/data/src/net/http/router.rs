@@ -4,7 +4,7 @@ use super::{Admitted, Door, GIFT_BYTES_MAX, Refusal, ids_of};
 use crate::net::frames::{Gift, header};
 use crate::net::serve::blocking;
 use crate::net::{Error, Right};
-use crate::store::{Chunk, Store, Verify};
+use crate::store::{Store, Verified, Verify};
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::State;
@@ -94,17 +94,17 @@ fn broken_off(why: axum::Error) -> Error {
     Error::Lost { peer: "the giver".to_owned(), why: why.to_string() }
 }
 
-fn size_of(chunks: &[Chunk]) -> u64 {
-    chunks.iter().map(|chunk| chunk.bytes.len() as u64).sum()
+fn size_of(chunks: &[Verified]) -> u64 {
+    chunks.iter().map(|chunk| chunk.bytes().len() as u64).sum()
 }
 
-async fn store(hub: &Hub, admitted: &Admitted, chunks: Vec<Chunk>) -> Result<(), Refused> {
+async fn store(hub: &Hub, admitted: &Admitted, chunks: Vec<Verified>) -> Result<(), Refused> {
     let bytes = size_of(&chunks);
     if admitted.allowance.as_ref().is_some_and(|allowance| !allowance.take(bytes)) {
         return Err(Refusal::NoRoom.into());
     }
     let store = Arc::clone(&hub.store);
-    let stored = blocking(move || store.put(chunks)).await;
+    let stored = blocking(move || store.put_verified(chunks)).await;
     if stored.is_err()
         && let Some(allowance) = &admitted.allowance
     {

@@ -1,7 +1,7 @@
 //! Which chunk is asked of whom, decided anew with everything that arrives.
 //!
 //! Nothing here waits, reads a clock or knows a network: time is passed in, counted from when the fetch began; what
-//! happens is told by calls, what to do comes out of [`Scheduler::plan`]. Each source gets requests of 50 to 200 ms of
+//! happens is told by calls, what to do comes out of [`Scheduler::plan`]. Each source gets requests of 25 to 80 ms of
 //! its own measured speed, so that a slow one never holds much; a new one is probed with one small request. What a
 //! silent source has is given to others. At the end, pieces that a slow source still has are also asked of a faster
 //! one, within a budget for what may arrive twice.

@@ -136,7 +136,7 @@ impl Scheduler {
     }
 
     /// Half of what this source would bring if all that is left were shared out by speed: so nobody is left with
-    /// much when the others have nothing to do.
+    /// much when the others have nothing to do. Who is alone has nobody to share with.
     #[expect(
         clippy::cast_precision_loss,
         clippy::cast_possible_truncation,
@@ -146,6 +146,9 @@ impl Scheduler {
     fn fair_share(&self, source: &Source) -> u64 {
         let all: f64 = self.sources.values().filter_map(Source::speed).sum();
         let Some(speed) = source.speed() else { return REQUEST_BYTES_MIN };
+        if self.sources.len() == 1 {
+            return self.free_bytes.max(REQUEST_BYTES_MIN);
+        }
         ((self.free_bytes as f64 * speed / all.max(1.0) / 2.0) as u64).max(REQUEST_BYTES_MIN)
     }
 

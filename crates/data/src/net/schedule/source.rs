@@ -3,17 +3,22 @@ use crate::store::Bitmap;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// A request is as long as some round trips take at the source's speed, within these bounds: long enough that asking
+/// A request is as long as part of a round trip takes at the source's speed, within these bounds: long enough that asking
 /// hardly counts, short enough to be given to somebody else soon, and to be little when one side is killed.
-const REQUEST_TIME_MAX: Duration = Duration::from_millis(200);
-const REQUEST_TIME_MIN: Duration = Duration::from_millis(50);
-const REQUEST_ROUND_TRIPS: u32 = 8;
+const REQUEST_TIME_MAX: Duration = Duration::from_millis(80);
+const REQUEST_TIME_MIN: Duration = Duration::from_millis(25);
+const REQUESTS_PER_ROUND_TRIP: u32 = 4;
 /// The smallest request, and what a new source is probed with.
 pub const REQUEST_BYTES_MIN: u64 = 64 * 1024;
 /// The largest request.
 pub const REQUEST_BYTES_MAX: u64 = 8 * 1024 * 1024;
-/// Requests that a source which answers has outstanding, so that it never waits for the next one.
-const OUTSTANDING_MAX: usize = 3;
+/// Requests that a source which answers has outstanding, so that it never waits for the next one; on a long line more,
+/// because what one stream has under way is bounded.
+const OUTSTANDING_MIN: usize = 3;
+const OUTSTANDING_MAX: usize = 12;
+/// More than the fewest are not outstanding for longer than this time, or so many round trips, at the source's speed.
+const OUTSTANDING_TIME: Duration = Duration::from_millis(100);
+const OUTSTANDING_ROUND_TRIPS: u32 = 3;
 /// Speed is looked at in stretches of at least this time.
 const SAMPLE_TIME: Duration = Duration::from_millis(50);
 /// How much the newest stretch counts.
@@ -165,7 +170,12 @@ impl Source {
     }
 
     pub fn has_room(&self, now: Duration) -> bool {
-        let allowed = if self.speed.is_some() { OUTSTANDING_MAX } else { 1 };
+        let enough = OUTSTANDING_TIME.max(self.round_trip() * OUTSTANDING_ROUND_TRIPS);
+        let allowed = match self.speed {
+            None => 1,
+            Some(_) if self.time_for(self.outstanding_bytes) < enough => OUTSTANDING_MAX,
+            Some(_) => OUTSTANDING_MIN,
+        };
         !self.is_paused(now) && self.outstanding.len() < allowed
     }
 
@@ -173,7 +183,7 @@ impl Source {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to a few megabytes")]
     pub fn request_bytes(&self) -> u64 {
         let Some(speed) = self.speed else { return REQUEST_BYTES_MIN };
-        let time = (self.round_trip() * REQUEST_ROUND_TRIPS).clamp(REQUEST_TIME_MIN, REQUEST_TIME_MAX);
+        let time = (self.round_trip() / REQUESTS_PER_ROUND_TRIP).clamp(REQUEST_TIME_MIN, REQUEST_TIME_MAX);
         let wanted = (speed * time.as_secs_f64()) as u64;
         wanted.min(self.last_request_bytes * 4).clamp(REQUEST_BYTES_MIN, REQUEST_BYTES_MAX)
     }

@@ -3,7 +3,8 @@ use super::blocking;
 use super::connection::Link;
 use crate::net::frames::Gift;
 use crate::net::{Error, protocol::Code};
-use crate::store::Chunk;
+use crate::store::Verified;
+use bytes::Bytes;
 use iroh::endpoint::{RecvStream, SendStream};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -13,7 +14,7 @@ use tokio::task::JoinHandle;
 /// A batch is stored when it has this many bytes or chunks.
 const BATCH_BYTES: u64 = 2 * 1024 * 1024;
 const BATCH_CHUNKS: usize = 128;
-const READ_BYTES_MAX: usize = 256 * 1024;
+const READ_PACKETS_MAX: usize = 128;
 /// How long a giver may be silent.
 const READ_TIME_MAX: Duration = Duration::from_secs(30);
 
@@ -46,24 +47,25 @@ pub(super) async fn take(link: &Arc<Link>, to: &mut SendStream, from: &mut RecvS
 }
 
 /// Reads until there is a batch, or the gift has ended.
-async fn gather(gift: &mut Gift, batch: &mut Vec<Chunk>, from: &mut RecvStream) -> Result<(), Error> {
-    let mut buffer = vec![0; READ_BYTES_MAX];
+async fn gather(gift: &mut Gift, batch: &mut Vec<Verified>, from: &mut RecvStream) -> Result<(), Error> {
+    let mut packets = vec![Bytes::new(); READ_PACKETS_MAX];
     while !gift.is_ended() && size_of(batch) < BATCH_BYTES && batch.len() < BATCH_CHUNKS {
-        let read = tokio::time::timeout(READ_TIME_MAX, from.read(&mut buffer)).await;
-        let length = read.map_err(|_| Error::Malformed("a gift that stalls"))?.map_err(Error::read)?;
-        gift.push(&buffer[..length.ok_or(Error::Malformed("a gift without an end"))?], batch)?;
+        let read = tokio::time::timeout(READ_TIME_MAX, from.read_many_chunks(&mut packets)).await;
+        let count = read.map_err(|_| Error::Malformed("a gift that stalls"))?.map_err(Error::read)?;
+        let count = count.ok_or(Error::Malformed("a gift without an end"))?;
+        packets[..count].iter().try_for_each(|packet| gift.push(packet, batch))?;
     }
     Ok(())
 }
 
-fn size_of(batch: &[Chunk]) -> u64 {
-    batch.iter().map(|chunk| chunk.bytes.len() as u64).sum()
+fn size_of(batch: &[Verified]) -> u64 {
+    batch.iter().map(|chunk| chunk.blob().bytes).sum()
 }
 
-fn store(link: &Arc<Link>, chunks: Vec<Chunk>) -> Storing {
+fn store(link: &Arc<Link>, chunks: Vec<Verified>) -> Storing {
     let store = Arc::clone(&link.shared.store);
     let bytes = size_of(&chunks);
-    tokio::spawn(blocking(move || store.put(chunks).map(|_| bytes)))
+    tokio::spawn(blocking(move || store.put_verified(chunks).map(|_| bytes)))
 }
 
 async fn stored(storing: Storing) -> Result<u64, Error> {

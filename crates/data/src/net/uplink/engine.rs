@@ -16,7 +16,7 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 use tokio::task::{JoinError, JoinSet};
 
 /// Batches that are sent at a time.
-const STREAMS: usize = 4;
+const STREAMS: usize = 8;
 /// Questions that are open at a time, and the chunks that each is about.
 const QUESTIONS: usize = 3;
 const QUESTION_CHUNKS: usize = 128;
@@ -26,8 +26,10 @@ const GATHER_TIME: Duration = Duration::from_millis(5);
 const BATCH_BYTES_MIN: usize = 64 * 1024;
 const BATCH_BYTES_FIRST: usize = 256 * 1024;
 const BATCH_BYTES_MAX: usize = 4 * 1024 * 1024;
-/// A batch should take about this long: if it takes longer the next is smaller, if much less it is larger.
+/// A batch should take about this long, or some times the quickest one on a line where all take long: if it takes longer
+/// the next is smaller, if much less it is larger.
 const BATCH_TIME: Duration = Duration::from_millis(200);
+const BATCH_QUICKEST: u32 = 4;
 
 /// What a line is told.
 pub(super) enum Order {
@@ -79,6 +81,7 @@ pub(super) struct Engine {
     flushes: Vec<(u64, oneshot::Sender<()>)>,
     patience: Patience,
     batch_bytes: usize,
+    quickest: Duration,
     pushed: Pushed,
 }
 
@@ -105,6 +108,7 @@ impl Engine {
             flushes: Vec::new(),
             patience: Patience::new(patience),
             batch_bytes: BATCH_BYTES_FIRST,
+            quickest: Duration::MAX,
             pushed: Pushed::default(),
         }
     }
@@ -255,9 +259,11 @@ impl Engine {
     }
 
     fn adapt(&mut self, taken: Duration) {
-        if taken > BATCH_TIME {
+        self.quickest = self.quickest.min(taken);
+        let enough = BATCH_TIME.max(self.quickest * BATCH_QUICKEST);
+        if taken > enough {
             self.batch_bytes = (self.batch_bytes / 2).max(BATCH_BYTES_MIN);
-        } else if taken < BATCH_TIME / 2 {
+        } else if taken < enough / 2 {
             self.batch_bytes = (self.batch_bytes * 2).min(BATCH_BYTES_MAX);
         }
     }
