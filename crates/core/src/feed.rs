@@ -74,6 +74,7 @@ impl Core {
             tried = Some(next);
             let (_, requester, shape) = next;
             if !self.holders.is_empty()
+                && self.params.data_aware
                 && let Some((job, group)) = self.waiting_with_data(seat, shape, requester)
                 && let Taken::Yes = self.take_for(seat, tier, job, group, effects)
             {
@@ -201,7 +202,8 @@ impl Core {
                 fetched = FETCHED_AHEAD;
             }
             fetched -= 1;
-            let (troubled, has_data) = (group.troubles.contains_key(&index), group.inputs.is_some());
+            let (troubled, has_data) =
+                (group.troubles.contains_key(&index), group.inputs.is_some() && self.params.data_aware);
             if self.take_known(job, at, index, effects) {
                 continue;
             }
@@ -292,7 +294,7 @@ impl Core {
             return Found::Seat(seat, Tier::Idle);
         }
         // Seats that hold large inputs ask for more themselves; nothing is sent ahead to those that do not.
-        let short = self.programs.runs(group.program) > 0 && group.inputs.is_none();
+        let short = self.programs.runs(group.program) > 0 && !(self.params.data_aware && group.inputs.is_some());
         match if short { best(Tier::Ahead, 0) } else { None } {
             Some((seat, _)) => Found::Seat(seat, Tier::Ahead),
             None if too_dear => Found::TooDear,
@@ -308,7 +310,7 @@ impl Core {
     fn holds_back(&mut self, seat: SeatId, tier: Tier, job: JobId, at: u16) -> bool {
         let state = &self.jobs[&job];
         let group = &state.groups[usize::from(at)];
-        if group.inputs.is_some() {
+        if group.inputs.is_some() && self.params.data_aware {
             return self.holds_back_data(seat, tier, job, at);
         }
         let (shape, program) = (group.shape, group.program);
