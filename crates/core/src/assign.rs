@@ -3,6 +3,7 @@ use alloc::vec::Vec;
 use gleaner_wire::{Amount, Micros, Millis, State, TaskId};
 
 use crate::attempt::{Attempt, Why};
+use crate::data::Moving;
 use crate::effect::Effect;
 use crate::job::Group;
 use crate::place::SeatId;
@@ -61,10 +62,17 @@ impl Core {
         }
 
         let wait = Micros(seat.backlog / u64::from(seat.slots));
-        let expected = predicted.map(|predicted| self.now.after(Micros(wait.0 + predicted.0).millis()));
-        let suspect = expected.map_or(SUSPECT_UNKNOWN, |at| Millis(at.since(self.now).0 * 2 + 500));
         let worker_id = seat.worker;
         let worker = &self.workers[worker_id.0 as usize];
+        let moving = match &mut group.inputs {
+            Some(inputs) => {
+                let line = worker.line.unwrap_or(self.params.line_bytes_per_second);
+                inputs.begin(&mut self.holders, worker_id, (offered.speed, seat.slots), line, self.now)
+            }
+            None => Moving::default(),
+        };
+        let expected = predicted.map(|predicted| self.now.after(Micros(wait.0 + predicted.0 + moving.time.0).millis()));
+        let suspect = expected.map_or(SUSPECT_UNKNOWN, |at| Millis(at.since(self.now).0 * 2 + 500));
         let attempt = Attempt {
             job: job_id,
             group: group_at,
@@ -76,13 +84,15 @@ impl Core {
             placed: self.now,
             predicted,
             expected,
-            suspect_at: self.now.after(suspect),
+            suspect_at: self.now.after(suspect).after(moving.patience()),
             lease: self.now.after(self.params.lease_ms),
             deadline: self
                 .now
                 .after(Micros(wait.0.saturating_mul(4)).millis())
                 .after(time_ms)
+                .after(moving.deadline())
                 .after(self.params.grace_ms),
+            moving,
             time_ms,
             hold,
             price: seat.price,

@@ -3,6 +3,7 @@ use alloc::vec::Vec;
 use gleaner_wire::{Amount, AttemptId, JobId, Micros, Millis, WorkerId};
 use serde::{Deserialize, Serialize};
 
+use crate::data::Moving;
 use crate::place::SeatId;
 
 /// Why an attempt was placed where it is.
@@ -39,6 +40,8 @@ pub(crate) struct Attempt {
     pub lease: Millis,
     /// When even a worker that renews must have reported.
     pub deadline: Millis,
+    /// What had to be moved to its worker first.
+    pub moving: Moving,
     /// Running time that is paid for.
     pub time_ms: Millis,
     /// Money set aside for it.

@@ -2,7 +2,7 @@
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
-use gleaner_wire::Amount;
+use gleaner_wire::{Amount, State, WorkerId};
 
 use crate::job::{Group, Job};
 use crate::ledger::Account;
@@ -15,6 +15,7 @@ impl Core {
         ensure(self.hungry.is_empty() && self.opened.is_empty(), || "work is left over between events".into())?;
         self.jobs.values().try_for_each(|job| self.check_job(job))?;
         self.check_attempts()?;
+        self.check_holders()?;
         self.check_workers()
     }
 
@@ -70,6 +71,16 @@ impl Core {
                 format!("job {}: {count} attempts hold {sum}, {} and {} counted", job.id, job.running, job.held.0)
             })
         })
+    }
+
+    fn check_holders(&self) -> Result<(), String> {
+        let mut users = BTreeMap::new();
+        let groups = self.jobs.values().flat_map(|job| &job.groups);
+        for (id, _) in groups.filter_map(|group| group.inputs.as_ref()).flat_map(|inputs| &inputs.sets) {
+            *users.entry(*id).or_default() += 1;
+        }
+        let online = |worker: WorkerId| self.workers[worker.0 as usize].state != State::Offline;
+        self.holders.check(&users, online).map_err(|broken| format!("holders of data: {broken}"))
     }
 
     fn check_workers(&self) -> Result<(), String> {

@@ -1,7 +1,7 @@
 //! What happens to a hub. Events are journaled before they are applied; replaying them gives the same state.
 use alloc::string::String;
 use alloc::vec::Vec;
-use gleaner_wire::{Address, Amount, AttemptId, Finished, JobId, Offer, SignedOrder, WorkerId, WorkerKey};
+use gleaner_wire::{Address, Amount, AttemptId, Finished, Held, JobId, Offer, SignedOrder, WorkerId, WorkerKey};
 use serde::{Deserialize, Serialize};
 
 use crate::ledger::Account;
@@ -87,6 +87,13 @@ pub enum Event {
         worker: WorkerId,
         /// Which attempts.
         held: Vec<AttemptId>,
+    },
+    /// A worker said how much it holds of which datasets, and of no others.
+    Holds {
+        /// Who.
+        worker: WorkerId,
+        /// What; beyond `HELD_MAX` the rest is cut.
+        held: Vec<Held>,
     },
     /// Attempts ended on a worker.
     AttemptsFinished {

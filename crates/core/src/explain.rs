@@ -7,6 +7,7 @@ use gleaner_wire::api::{ExplainView, ReasonView, RunningView, WaitingView};
 use gleaner_wire::{InputSpec, JobId, State};
 
 use crate::attempt::{Attempt, Why};
+use crate::data::{Inputs, Moving};
 use crate::job::{Group, Job, Phase};
 use crate::place::Seat;
 use crate::state::Core;
@@ -29,6 +30,7 @@ enum Because {
     LoopsTooLong,
     FailedIt,
     AllBusy,
+    LacksData,
     HeldBack,
 }
 
@@ -116,6 +118,7 @@ impl Core {
                 State::Paused => Because::Paused,
                 State::Probation => Because::OnProbation,
                 State::Available | State::Busy if seat.in_flight >= seat.slots => Because::AllBusy,
+                State::Available | State::Busy if self.moving(group, seat.worker).bytes > 0 => Because::LacksData,
                 State::Available | State::Busy => Because::HeldBack,
             }
         }
@@ -126,7 +129,8 @@ impl Core {
         let seat = &self.seats[attempt.seat.0 as usize];
         let group = &job.groups[usize::from(attempt.group)];
         let speed = seat.runtime(group.plan.needs.runtime).map_or(0, |offered| offered.speed);
-        let seat_words = format!("speed {speed}, {} GLN a second", seat.price);
+        let data = group.inputs.as_ref().map_or_else(String::new, |inputs| data_words(inputs, attempt));
+        let seat_words = format!("speed {speed}, {} GLN a second{data}", seat.price);
         let why = match attempt.why {
             Why::Idle => format!("the best idle device that fits ({seat_words})"),
             Why::Ahead => format!("short work, sent ahead to a device that will be free soon ({seat_words})"),
@@ -179,9 +183,29 @@ fn words(because: Because, count: u64, group: &Group) -> ReasonView {
         ),
         Because::FailedIt => ("failed_it", "its worker failed this task before".into()),
         Because::AllBusy => ("busy", "it is busy".into()),
+        Because::LacksData => {
+            ("lacks_data", "it would have to fetch the data first; devices that hold it will be done sooner".into())
+        }
         Because::HeldBack => ("held_back", "it is so slow that faster devices will be done sooner".into()),
     };
     reason(code, &text, Some(count))
+}
+
+/// How much of a task's data was where it runs.
+fn data_words(inputs: &Inputs, attempt: &Attempt) -> String {
+    let mb = |bytes: u64| bytes.saturating_add(500_000) / 1_000_000;
+    let Moving { bytes, time } = attempt.moving;
+    let held = mb(inputs.bytes.saturating_sub(bytes));
+    match (bytes, time.0) {
+        (0, 0) => format!(", holds all {} MB of its data", mb(inputs.bytes)),
+        (0, _) => format!(", waits about {} s for data that it fetches already", time.0.div_ceil(1_000_000)),
+        _ => format!(
+            ", holds {held} of {} MB of its data and fetches {} MB first, about {} s",
+            mb(inputs.bytes),
+            mb(bytes),
+            time.0.div_ceil(1_000_000)
+        ),
+    }
 }
 
 fn reason(code: &str, text: &str, devices: Option<u64>) -> ReasonView {

@@ -44,6 +44,7 @@ impl Core {
     fn fail_quietly(&mut self, slot: u32, cause: Cause, detail: String, ran: Micros, effects: &mut Vec<Effect>) {
         let id = self.attempts.id(slot);
         let attempt = self.release_attempt(slot, effects);
+        self.doubt_holder(&attempt);
         let follows = self.consequence(&attempt, cause);
         if follows.payer == Payer::Requester {
             self.pay(&attempt, id, ran, false);

@@ -8,6 +8,7 @@ use gleaner_wire::{JobId, Micros, Millis, TaskId, WorkerId};
 use crate::alarms::Alarm;
 use crate::assign::Placement;
 use crate::attempt::Why;
+use crate::data::IdleHolders;
 use crate::effect::Effect;
 use crate::job::{Group, Job};
 use crate::place::{SeatId, ShapeId, Tier};
@@ -27,7 +28,7 @@ enum Taken {
 }
 
 /// What the index has for an element.
-enum Found {
+pub(crate) enum Found {
     /// The best seat, and how much room it has.
     Seat(SeatId, Tier),
     /// Some fit and have room, but the job cannot pay for them.
@@ -72,6 +73,13 @@ impl Core {
             let Some(next) = self.next_waiting(seat, tried) else { return false };
             tried = Some(next);
             let (_, requester, shape) = next;
+            if !self.holders.is_empty()
+                && self.params.data_aware
+                && let Some((job, group)) = self.waiting_with_data(seat, shape, requester)
+                && let Taken::Yes = self.take_for(seat, tier, job, group, effects)
+            {
+                return true;
+            }
             let mut last = Bound::Unbounded;
             for _ in 0..TRIES_MAX {
                 let queue = self.shapes[shape].queues.get(&requester);
@@ -183,6 +191,7 @@ impl Core {
         // While this goes on, seats only fill up: what was passed over once need not be looked at again.
         let (mut skipped, mut tried, mut first_rank) = (0, Bound::Unbounded, 0);
         let mut fetched = 0;
+        let mut holders = IdleHolders::default();
         loop {
             let Some(state) = self.jobs.get(&job).filter(|job| job.is_running() && !job.out_of_money) else { return };
             let group = &state.groups[usize::from(at)];
@@ -193,12 +202,16 @@ impl Core {
                 fetched = FETCHED_AHEAD;
             }
             fetched -= 1;
-            let troubled = group.troubles.contains_key(&index);
+            let (troubled, has_data) =
+                (group.troubles.contains_key(&index), group.inputs.is_some() && self.params.data_aware);
             if self.take_known(job, at, index, effects) {
                 continue;
             }
             let task = TaskId { job, group: at, index };
-            let best = self.best_seat(task, &mut first_rank);
+            let best = match has_data {
+                true => self.best_seat_with_data(task, &mut first_rank, &mut holders),
+                false => self.best_seat(task, &mut first_rank),
+            };
             if let Found::TooDear = best {
                 self.stop_if_too_dear(task, effects);
             }
@@ -244,15 +257,19 @@ impl Core {
 
     /// The worker that an element would go to now, if it went at once.
     pub fn best_worker(&self, task: TaskId) -> Option<WorkerId> {
-        self.jobs.get(&task.job)?.groups.get(usize::from(task.group))?;
-        match self.best_seat(task, &mut 0) {
+        let group = self.jobs.get(&task.job)?.groups.get(usize::from(task.group))?;
+        let best = match group.inputs {
+            Some(_) => self.best_seat_with_data(task, &mut 0, &mut IdleHolders::default()),
+            None => self.best_seat(task, &mut 0),
+        };
+        match best {
             Found::Seat(seat, _) => Some(self.seats[seat.0 as usize].worker),
             Found::TooDear | Found::None => None,
         }
     }
 
     /// The best idle seat for an element, or else the best that takes short work ahead.
-    fn best_seat(&self, task: TaskId, first_rank: &mut usize) -> Found {
+    pub(crate) fn best_seat(&self, task: TaskId, first_rank: &mut usize) -> Found {
         let job = &self.jobs[&task.job];
         let group = &job.groups[usize::from(task.group)];
         let shape = &self.shapes[group.shape];
@@ -276,7 +293,8 @@ impl Core {
             *first_rank = if trouble.is_some() { *first_rank } else { rank };
             return Found::Seat(seat, Tier::Idle);
         }
-        let short = self.programs.runs(group.program) > 0;
+        // Seats that hold large inputs ask for more themselves; nothing is sent ahead to those that do not.
+        let short = self.programs.runs(group.program) > 0 && !(self.params.data_aware && group.inputs.is_some());
         match if short { best(Tier::Ahead, 0) } else { None } {
             Some((seat, _)) => Found::Seat(seat, Tier::Ahead),
             None if too_dear => Found::TooDear,
@@ -292,6 +310,9 @@ impl Core {
     fn holds_back(&mut self, seat: SeatId, tier: Tier, job: JobId, at: u16) -> bool {
         let state = &self.jobs[&job];
         let group = &state.groups[usize::from(at)];
+        if group.inputs.is_some() && self.params.data_aware {
+            return self.holds_back_data(seat, tier, job, at);
+        }
         let (shape, program) = (group.shape, group.program);
         let (ready, running, prefer) = (u64::from(group.ready()), u64::from(group.running), state.prefer);
         let needs = &group.plan.needs;
@@ -318,7 +339,7 @@ impl Core {
     }
 
     /// Leaves a slow seat idle for as long as the fleet should need; says whether it still should be.
-    fn hold_back(&mut self, job: JobId, at: u16, shape: ShapeId, otherwise: Micros) -> bool {
+    pub(crate) fn hold_back(&mut self, job: JobId, at: u16, shape: ShapeId, otherwise: Micros) -> bool {
         let group = &mut self.jobs.get_mut(&job).expect("the caller has seen it").groups[usize::from(at)];
         let until = *group.held_back_until.get_or_insert(self.now.after(otherwise.millis()));
         if until <= self.now {

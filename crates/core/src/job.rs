@@ -1,4 +1,5 @@
 //! A job's state: its groups, what waits, what is done, what it has cost.
+use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -6,6 +7,7 @@ use gleaner_wire::job_file::Prefer;
 use gleaner_wire::{Amount, AttemptId, Cause, Hash, InputSpec, JobId, Micros, Millis, Output, SignedOrder, WorkerId};
 use serde::{Deserialize, Serialize};
 
+use crate::data::Inputs;
 use crate::learn::ProgramId;
 use crate::place::ShapeId;
 use crate::plan;
@@ -92,6 +94,8 @@ pub(crate) struct Group {
     pub plan: plan::Group,
     pub shape: ShapeId,
     pub program: ProgramId,
+    /// What its elements read, if that is large.
+    pub inputs: Option<Box<Inputs>>,
     /// The hash of everything that all elements have in common.
     pub work_hash: Hash,
     pub count: u32,

@@ -11,6 +11,7 @@ mod attempt;
 pub mod blame;
 mod check;
 mod complete;
+mod data;
 mod effect;
 mod event;
 mod explain;

@@ -31,6 +31,12 @@ pub struct Params {
     pub grace_ms: Millis,
     /// The price cap of a job that names none.
     pub price_max_default: Amount,
+    /// Inputs of a group that are smaller than this in all are not thought about when it is placed.
+    pub data_bytes_min: u64,
+    /// Whether placement prefers seats that hold a task's data; without it, moving counts for clocks only.
+    pub data_aware: bool,
+    /// How many bytes a second reach a worker whose line is not known yet.
+    pub line_bytes_per_second: u64,
     /// Whether a job runs only once its order is locked on a chain.
     pub orders: bool,
     /// The stake that must stand behind every worker, where money is on a chain.
@@ -53,6 +59,9 @@ impl Default for Params {
             probation_ms: Millis(30_000),
             grace_ms: Millis(15_000),
             price_max_default: Amount::gln(1),
+            data_bytes_min: 4_000_000,
+            data_aware: true,
+            line_bytes_per_second: 12_500_000,
             orders: false,
             stake_min: Amount::ZERO,
         }

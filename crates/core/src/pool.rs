@@ -93,6 +93,8 @@ pub(crate) struct Worker {
     pub key: WorkerKey,
     pub offer: Offer,
     pub session: Option<Session>,
+    /// Bytes a second that reached it with its last transfers, if it has had any.
+    pub line: Option<u64>,
     pub seats: Vec<SeatId>,
     pub done: u64,
     pub failed: u64,
@@ -110,6 +112,7 @@ impl Worker {
             key,
             offer,
             session: None,
+            line: None,
             state: State::Offline,
             standing: Standing::Good,
             seats: Vec::new(),

@@ -22,6 +22,9 @@ impl Core {
             return;
         }
         let seats = worker.seats.clone();
+        if after == State::Offline {
+            self.holders.forget(id);
+        }
         self.totals.workers_online += u64::from(before == State::Offline);
         self.totals.workers_online -= u64::from(after == State::Offline);
         for seat in seats {

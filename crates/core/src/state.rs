@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::alarms::Alarms;
 use crate::attempt::Attempts;
+use crate::data::Holders;
 use crate::effect::Effect;
 use crate::event::Event;
 use crate::job::Job;
@@ -70,6 +71,8 @@ pub struct Core {
     pub(crate) index: Index,
     /// Counts listings, so that among equals the seat that has waited longest is first.
     pub(crate) listings: u64,
+    /// Who holds which data.
+    pub(crate) holders: Holders,
     pub(crate) share: Share,
     pub(crate) jobs: BTreeMap<JobId, Job>,
     pub(crate) jobs_made: u64,
@@ -109,6 +112,7 @@ impl Core {
             shapes: Shapes::default(),
             index: Index::default(),
             listings: 0,
+            holders: Holders::default(),
             share: Share::default(),
             jobs: BTreeMap::new(),
             jobs_made: 0,
@@ -141,6 +145,7 @@ impl Core {
             Event::WorkerResumed { worker } => self.on_worker_resumed(worker, effects),
             Event::WorkerReadmitted { worker } => self.on_worker_readmitted(worker, effects),
             Event::LeasesRenewed { worker, held } => self.on_leases_renewed(worker, &held),
+            Event::Holds { worker, held } => self.on_holds(worker, &held),
             Event::AttemptsFinished { worker, results } => self.on_attempts_finished(worker, results, effects),
             Event::JobSubmitted { ticket, submission, requester, graph, order } => {
                 self.on_job_submitted(ticket, submission, &requester, graph, order, effects);

@@ -2,10 +2,10 @@
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use gleaner_wire::job_file::Prefer;
-use gleaner_wire::{JobId, Millis, TaskId};
+use gleaner_wire::{JobId, Micros, Millis, TaskId};
 
 use crate::assign::Placement;
-use crate::attempt::Why;
+use crate::attempt::{Attempt, Why};
 use crate::effect::Effect;
 use crate::place::{SeatId, Tier};
 use crate::state::Core;
@@ -18,6 +18,8 @@ const RESCUES_MAX: usize = 256;
 const PATIENCE_MIN: Millis = Millis(500);
 /// Attempts at one task that are called off for faster ones: where predictions are wrong, one must be left to finish.
 const REPLACED_MAX: u8 = 3;
+/// Workers that hold a task's data and are looked at for a second attempt.
+const HOLDERS_SCAN_MAX: usize = 64;
 /// What a second attempt must save at least.
 const SAVING_MIN: Millis = Millis(50);
 
@@ -49,7 +51,7 @@ impl Core {
                 let now = self.now.after(Millis(1));
                 let attempt = self.attempts.at_mut(slot);
                 attempt.expected = Some(expected);
-                let due = expected.after(patience_in_tail(expected.since(attempt.placed)));
+                let due = expected.after(patience_in_tail(attempt, expected));
                 attempt.suspect_at = attempt.suspect_at.min(due.max(now));
                 let (worker, by) = (attempt.worker, attempt.suspect_at);
                 self.alarm_worker_by(worker, by);
@@ -78,7 +80,8 @@ impl Core {
         }
         let group = &self.jobs[&attempt.job].groups[usize::from(attempt.group)];
         let speed = self.seats[attempt.seat.0 as usize].runtime(group.plan.needs.runtime)?.speed;
-        Some(attempt.placed.after(self.programs.predict(group.program, speed)?.millis()))
+        let predicted = self.programs.predict(group.program, speed)?;
+        Some(attempt.placed.after(predicted.millis()).after(attempt.moving.time.millis()))
     }
 
     /// The job has no more use for the group's tail.
@@ -116,16 +119,25 @@ impl Core {
     fn leaves_to_faster(&mut self, id: JobId, at: u16, seat: SeatId) -> Option<Millis> {
         let group = &self.jobs[&id].groups[usize::from(at)];
         let (shape, program, left) = (group.shape, group.program, group.tail.as_ref().map_or(0, BTreeSet::len));
-        let offered = self.seats[seat.0 as usize].runtime(group.plan.needs.runtime);
-        let ours = offered.and_then(|offered| self.programs.predict(program, offered.speed))?;
-        let theirs = self.fleet_time(shape, program, left as u64)?;
+        let offered = self.seats[seat.0 as usize].runtime(group.plan.needs.runtime)?;
+        let (speed, mut ours) = (offered.speed, self.programs.predict(program, offered.speed)?);
+        let theirs = match group.inputs {
+            Some(_) => {
+                let moving = self.moving(group, self.seats[seat.0 as usize].worker).time;
+                ours = Micros(ours.0.saturating_add(moving.0));
+                self.otherwise(id, at, speed, moving, left as u64)?
+            }
+            None => self.fleet_time(shape, program, left as u64)?,
+        };
         (ours.0 > theirs.0).then(|| theirs.millis())
     }
 
     /// An attempt was overtaken: its seat is at least as slow as the time says that it has taken so far.
     fn learn_from_overtaken(&mut self, slot: u32) {
         let attempt = self.attempts.at(slot);
-        let Some(expected) = self.expect(slot).filter(|_| attempt.why != Why::Ahead) else { return };
+        // A slow line says nothing about the device behind it.
+        let on_device = attempt.why != Why::Ahead && attempt.moving.time.0 == 0;
+        let Some(expected) = self.expect(slot).filter(|_| on_device) else { return };
         let (span, elapsed) = (expected.since(attempt.placed).0.max(1), self.now.since(attempt.placed).0);
         if elapsed < span + span / 2 {
             return;
@@ -146,8 +158,7 @@ impl Core {
     fn most_urgent(&self, id: JobId, at: u16) -> Option<u32> {
         let tail = self.jobs[&id].groups[usize::from(at)].tail.as_ref()?;
         let overdue = tail.first().filter(|(expected, slot)| {
-            let span = expected.since(self.attempts.at(*slot).placed);
-            expected.after(patience_in_tail(span)) <= self.now
+            expected.after(patience_in_tail(self.attempts.at(*slot), *expected)) <= self.now
         });
         overdue.or_else(|| tail.last()).map(|(_, slot)| *slot)
     }
@@ -156,6 +167,12 @@ impl Core {
     fn idle_for(&self, slot: u32) -> Option<SeatId> {
         let attempt = self.attempts.at(slot);
         let group = &self.jobs[&attempt.job].groups[usize::from(attempt.group)];
+        if group.inputs.is_some() {
+            let task = TaskId { job: attempt.job, group: attempt.group, index: attempt.index };
+            if let Some(seat) = self.idle_holder_beside(task, attempt.worker, HOLDERS_SCAN_MAX) {
+                return Some(seat);
+            }
+        }
         let shape = &self.shapes[group.shape];
         let region = self.classes.region_asked(&shape.needs);
         let trouble = group.troubles.get(&attempt.index);
@@ -182,7 +199,8 @@ impl Core {
         }
         let Some(offered) = self.seats[seat.0 as usize].runtime(group.plan.needs.runtime) else { return false };
         let Some(predicted) = self.programs.predict(group.program, offered.speed) else { return false };
-        let finish = self.now.after(predicted.millis()).after(SAVING_MIN);
+        let moving = self.moving(group, worker).time;
+        let finish = self.now.after(moving.millis()).after(predicted.millis()).after(SAVING_MIN);
         let (mut first, mut second) = (slot, twin);
         if let Some(other) = twin.filter(|other| self.likely_end(*other) < self.likely_end(slot)) {
             (first, second) = (other, Some(slot));
@@ -237,7 +255,10 @@ impl Core {
             return;
         };
         let span = expected.since(attempt.placed);
-        let patience = if ending { patience_in_tail(span) } else { span.after(PATIENCE_MIN) };
+        let patience = match ending {
+            true => patience_in_tail(attempt, expected),
+            false => span.after(PATIENCE_MIN).after(attempt.moving.patience()),
+        };
         let attempt = self.attempts.at_mut(slot);
         attempt.expected.get_or_insert(expected);
         attempt.suspect_at = expected.after(patience);
@@ -257,6 +278,6 @@ impl Core {
 }
 
 /// How long past its expected end one of a group's last attempts is waited for, when others have nothing else to do.
-fn patience_in_tail(span: Millis) -> Millis {
-    Millis(span.0 / 8 + 100)
+fn patience_in_tail(attempt: &Attempt, expected: Millis) -> Millis {
+    Millis(expected.since(attempt.placed).0 / 8 + 100).after(attempt.moving.patience())
 }

@@ -90,6 +90,7 @@ impl Books {
             | Event::WorkerResumed { .. }
             | Event::WorkerReadmitted { .. }
             | Event::LeasesRenewed { .. }
+            | Event::Holds { .. }
             | Event::JobSubmitted { .. }
             | Event::JobCancelled { .. }
             | Event::JobArchived { .. }

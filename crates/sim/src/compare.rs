@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::agenda::Agenda;
 use crate::chance::mix_two;
+use crate::data_plan;
 use crate::report::Violation;
 use crate::scenario::{Fate, MILLISECOND, Scenario};
 use crate::worker::PACE;
@@ -49,6 +50,35 @@ pub fn compare(seed: u64) -> Result<Comparison, Violation> {
         fast_ms: fast.makespan_ms,
         balanced_ms: balanced.makespan_ms,
         floor_ms: tasks.iter().sum::<u64>() / speed,
+    })
+}
+
+/// One world with data, placed with and without knowing who holds it. Its clocks allow for moving data either way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct DataComparison {
+    /// The seed.
+    pub seed: u64,
+    /// The sum of the jobs' times from submission to end, in virtual milliseconds, where placement does not know.
+    pub blind_ms: u64,
+    /// The same where it does.
+    pub aware_ms: u64,
+    /// Bytes that workers fetched where placement does not know.
+    pub blind_bytes: u64,
+    /// The same where it does.
+    pub aware_bytes: u64,
+}
+
+/// Compares placement that knows who holds which data with one that does not, on one seed.
+pub fn compare_data(seed: u64, prefer: Prefer) -> Result<DataComparison, Violation> {
+    let aware = data_plan::holding(seed, prefer);
+    let blind = Scenario { data_aware: false, ..aware.clone() };
+    let (aware, blind) = (world::run(&aware, Watch::Rarely)?, world::run(&blind, Watch::Rarely)?);
+    Ok(DataComparison {
+        seed,
+        blind_ms: blind.turnaround_ms,
+        aware_ms: aware.turnaround_ms,
+        blind_bytes: blind.bytes_moved,
+        aware_bytes: aware.bytes_moved,
     })
 }
 

@@ -44,6 +44,7 @@ impl World<'_> {
                 self.send_to_worker(worker, ToWorker::Acknowledge { batch });
                 Ok(())
             }
+            ToHub::Holds(held) => self.tell(Event::Holds { worker: id, held }),
             ToHub::Paused => self.tell(Event::WorkerPaused { worker: id }),
             ToHub::Resumed => self.tell(Event::WorkerResumed { worker: id }),
             ToHub::Leaving => {

@@ -5,11 +5,14 @@
 
 mod agenda;
 mod books;
+mod cache;
 mod chain;
 mod chain_side;
 mod chance;
 mod compare;
+mod data_plan;
 mod faults;
+mod fetching;
 mod hub;
 mod hub_side;
 mod job_plan;
@@ -27,7 +30,7 @@ mod worker;
 mod worker_side;
 mod world;
 
-pub use compare::{Comparison, compare, median};
+pub use compare::{Comparison, DataComparison, compare, compare_data, median};
 pub use faults::{Faults, FaultsError};
 pub use report::{Report, Violation};
 pub use seeds::{Summary, many, small};

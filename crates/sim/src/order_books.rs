@@ -87,6 +87,7 @@ impl OrderBooks {
             | Event::WorkerResumed { .. }
             | Event::WorkerReadmitted { .. }
             | Event::LeasesRenewed { .. }
+            | Event::Holds { .. }
             | Event::AttemptsFinished { .. }
             | Event::JobSubmitted { .. }
             | Event::JobCancelled { .. }

@@ -21,6 +21,8 @@ pub struct Report {
     pub jobs_cancelled: u64,
     /// Virtual time from the first submission to the end of the last job.
     pub makespan_ms: u64,
+    /// The sum of the jobs' times from submission to end.
+    pub turnaround_ms: u64,
     /// Attempts started.
     pub attempts: u64,
     /// Attempts failed or lost, by cause.
@@ -37,6 +39,8 @@ pub struct Report {
     pub wasted_per_mille: u64,
     /// What requesters paid.
     pub spent: Amount,
+    /// Data that workers fetched.
+    pub bytes_moved: u64,
     /// Events that the core applied.
     pub events: u64,
     /// The hash of all events and effects.

@@ -5,6 +5,7 @@ use gleaner_wire::{Address, Amount, ByteSize, DeviceKind, DeviceOffer, Each, Off
 
 use crate::chain::{self, ChainPlan};
 use crate::chance::{Chance, mix_two};
+use crate::data_plan;
 use crate::faults::{FATES, Faults};
 use crate::job_plan::{self, JobPlan};
 
@@ -15,6 +16,10 @@ pub(crate) const MILLISECOND: u64 = 1000;
 const UNEVEN_NODES: u32 = 60;
 /// Workers of a small world that can do anything and whose devices never break.
 const UNIVERSAL: usize = 3;
+
+/// What reaches a machine in a second, and what it keeps, where nobody looks.
+const LINE: u64 = 12_500_000;
+const ROOM: u64 = 100_000_000_000;
 
 /// A machine.
 #[derive(Clone, Debug)]
@@ -31,6 +36,9 @@ pub(crate) struct WorkerPlan {
     /// Whether it shares its processor beside its GPU.
     pub processor: bool,
     pub latency_ms: u16,
+    /// Bytes a second that reach it, and bytes of data that it keeps.
+    pub line: u64,
+    pub room: u64,
     /// Runs in which its device breaks, per mille.
     pub device_faults: u16,
     /// The account that is paid for its work, where money is on a chain.
@@ -77,6 +85,8 @@ pub(crate) struct Scenario {
     pub calm_at: u64,
     /// Where money is, if not with the hub.
     pub chain: Option<ChainPlan>,
+    /// Whether placement knows who holds which data.
+    pub data_aware: bool,
 }
 
 impl Scenario {
@@ -91,7 +101,8 @@ impl Scenario {
             (plan.kind, plan.processor, plan.memory_gib) = (DeviceKind::Nvidia, true, 24);
             plan.device_faults = 0;
         }
-        let jobs = job_plan::drawn(&mut chance, faults.calm_at_ms);
+        let mut jobs = job_plan::drawn(&mut chance, faults.calm_at_ms);
+        data_plan::add_data(seed, &mut workers, &mut jobs);
         let replay = format!("gleaner sim --seeds 1 --from {seed}");
         let chain = ChainPlan::drawn(seed, workers.len(), faults.calm_at_ms);
         Self::with_fates(seed, replay, faults, workers, jobs, &mut chance).on(chain)
@@ -126,7 +137,7 @@ impl Scenario {
         }
         let replay = format!("gleaner sim compare --seeds 1 --from {seed}");
         let calm_at = faults.calm_at_ms * MILLISECOND;
-        Self { seed, replay, faults, workers, jobs, fates, calm_at, chain: None }
+        Self { seed, replay, faults, workers, jobs, fates, calm_at, chain: None, data_aware: true }
     }
 
     /// The same world with its money on this chain: workers and requesters have accounts.
@@ -145,7 +156,7 @@ impl Scenario {
     /// What the hub is founded with.
     pub fn params(&self) -> Params {
         let stake_min = self.chain.as_ref().map_or(Amount::ZERO, |chain| chain.stake_min);
-        Params { orders: self.chain.is_some(), stake_min, ..Params::default() }
+        Params { orders: self.chain.is_some(), stake_min, data_aware: self.data_aware, ..Params::default() }
     }
 
     /// How many tasks the first job has.
@@ -164,7 +175,7 @@ impl Scenario {
     ) -> Self {
         let fates = fates(chance, &faults, workers.len() as u32);
         let calm_at = faults.calm_at_ms * MILLISECOND;
-        Self { seed, replay, faults, workers, jobs, fates, calm_at, chain: None }
+        Self { seed, replay, faults, workers, jobs, fates, calm_at, chain: None, data_aware: true }
     }
 }
 
@@ -228,6 +239,8 @@ impl WorkerPlan {
             price: chance.log_uniform(20_000, 800_000),
             processor: chance.hits(600),
             latency_ms: chance.log_uniform(1, 200) as u16,
+            line: LINE,
+            room: ROOM,
             device_faults: if flaky { faults.device_faults as u16 } else { 0 },
             provider: None,
         }

@@ -76,7 +76,7 @@ impl World<'_> {
         let state = &self.workers[worker as usize];
         let with = |waiting: bool| {
             let held = state.held.iter().filter(move |(_, held)| match held.progress {
-                Progress::Waiting => waiting,
+                Progress::Fetching | Progress::Waiting => waiting,
                 Progress::Running { .. } => !waiting,
                 Progress::Ended => false,
             });

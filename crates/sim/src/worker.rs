@@ -1,10 +1,11 @@
 //! A worker as the world knows it: what it holds, what runs, and what it has not been told is safe yet.
 //!
 //! It keeps to the protocol of `wire`; what goes wrong with it is done to it by the world.
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use gleaner_wire::{AttemptId, Cause, Finished, Millis, Offer, Output, WorkerId};
+use gleaner_wire::{AttemptId, Cause, DataRef, Finished, Hash, Millis, Offer, Output, WorkerId};
 
+use crate::cache::Cache;
 use crate::scenario::{MILLISECOND, WorkerPlan};
 
 /// The normal pace.
@@ -13,6 +14,8 @@ pub(crate) const PACE: u32 = 1000;
 /// Where an attempt is on its worker.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Progress {
+    /// Its data is on the way.
+    Fetching,
     /// It waits for a free slot.
     Waiting,
     /// It runs since `started`; at `since` there were `left` microseconds to go at the pace of then.
@@ -35,6 +38,8 @@ pub(crate) struct Held {
     /// What it will deliver; `None` if the program is at fault.
     pub output: Option<Output>,
     pub cause: Cause,
+    /// What it reads.
+    pub sets: Vec<DataRef>,
 }
 
 #[derive(Clone, Debug)]
@@ -78,6 +83,7 @@ pub(crate) struct Worker {
     pub batches: u64,
     /// Device time used, in microseconds.
     pub used: u64,
+    pub cache: Cache,
     devices: Vec<Device>,
 }
 
@@ -99,6 +105,7 @@ impl Worker {
             unacknowledged: VecDeque::new(),
             batches: 0,
             used: 0,
+            cache: Cache::new(plan.line, plan.room),
             devices: Vec::new(),
         }
     }
@@ -120,15 +127,26 @@ impl Worker {
         self.held.keys().copied().collect()
     }
 
-    /// Takes an attempt.
-    pub fn take(&mut self, now: u64, attempt: AttemptId, held: Held) -> Option<RunEnd> {
-        let at = usize::from(held.device);
-        if self.held.contains_key(&attempt) || at >= self.devices.len() {
-            return None;
+    /// Takes an attempt whose data may still be on the way.
+    pub fn hold(&mut self, attempt: AttemptId, held: Held) {
+        if usize::from(held.device) < self.devices.len() {
+            self.held.insert(attempt, held);
         }
-        self.held.insert(attempt, held);
+    }
+
+    /// The attempt's data is here: it gets its turn.
+    pub fn line_up(&mut self, now: u64, attempt: AttemptId) -> Option<RunEnd> {
+        let held = self.held.get_mut(&attempt).filter(|held| matches!(held.progress, Progress::Fetching))?;
+        held.progress = Progress::Waiting;
+        let at = usize::from(held.device);
         self.devices[at].waiting.push_back(attempt);
         self.start_next(now, at)
+    }
+
+    /// The datasets that what it holds reads.
+    pub fn needed(&self) -> BTreeSet<Hash> {
+        let open = self.held.values().filter(|held| !matches!(held.progress, Progress::Ended));
+        open.flat_map(|held| &held.sets).map(|set| set.root.id).collect()
     }
 
     fn start_next(&mut self, now: u64, at: usize) -> Option<RunEnd> {
@@ -158,7 +176,7 @@ impl Worker {
                 self.devices[at].busy -= 1;
                 (now - started, self.start_next(now, at))
             }
-            Progress::Ended => (0, None),
+            Progress::Fetching | Progress::Ended => (0, None),
         }
     }
 
@@ -173,7 +191,7 @@ impl Worker {
     pub fn hit_limit(&self, now: u64, attempt: AttemptId) -> bool {
         self.held.get(&attempt).is_some_and(|held| match held.progress {
             Progress::Running { started, since, left } => since + left > now && now >= started + held.limit,
-            Progress::Waiting | Progress::Ended => false,
+            Progress::Fetching | Progress::Waiting | Progress::Ended => false,
         })
     }
 
@@ -199,6 +217,7 @@ impl Worker {
                 self.used += now - started;
             }
         }
+        self.cache.crash(now);
         self.held.clear();
         self.unacknowledged.clear();
         self.devices.clear();

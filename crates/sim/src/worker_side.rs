@@ -2,6 +2,7 @@
 use gleaner_wire::{AttemptId, Cause, Finished, Micros, Outcome, PROTOCOL, StartAttempt, ToHub, ToWorker};
 
 use crate::chance::mix;
+use crate::fetching;
 use crate::hub_side::key;
 use crate::scenario::MILLISECOND;
 use crate::worker::{Held, Progress, RunEnd, micros};
@@ -18,7 +19,7 @@ const REDIAL_MS_MAX: u64 = 20_000;
 
 impl World<'_> {
     /// Whether the worker's machine sleeps; then this happens when it wakes.
-    fn sleeps(&mut self, worker: u32, what: impl FnOnce() -> What) -> bool {
+    pub fn sleeps(&mut self, worker: u32, what: impl FnOnce() -> What) -> bool {
         let until = self.workers[worker as usize].frozen_until;
         if self.now >= until {
             return false;
@@ -92,6 +93,7 @@ impl World<'_> {
                 for (batch, results) in again {
                     self.send_to_hub(worker, ToHub::Finished { batch, results });
                 }
+                self.tell_holds(worker);
                 self.keep_beating(worker);
             }
             ToWorker::Start(starts) => {
@@ -111,16 +113,15 @@ impl World<'_> {
         let value = spec.extent.value(start.index);
         let held = Held {
             device: start.device,
-            progress: Progress::Waiting,
+            progress: Progress::Fetching,
             turn: 0,
             limit: micros(start.time_ms),
             work: truth.work(value),
             output: (!truth.is_faulty(value)).then(|| truth.output(value, &start.outputs)),
             cause: truth.cause,
+            sets: fetching::sets(spec),
         };
-        let state = &mut self.workers[worker as usize];
-        let ends = state.take(self.now, start.attempt, held);
-        self.note_end_of_run(worker, ends);
+        self.fetch_for(worker, start.attempt, held);
     }
 
     pub fn note_end_of_run(&mut self, worker: u32, ends: impl IntoIterator<Item = RunEnd>) {

@@ -41,6 +41,8 @@ pub(crate) enum What {
     ToHub { worker: u32, session: u64, message: Box<ToHub> },
     /// A message reaches a worker.
     ToWorker { worker: u32, session: u64, message: Box<ToWorker> },
+    /// The data of an attempt is here.
+    Fetched { worker: u32, attempt: AttemptId },
     /// A run ends.
     RunEnds { worker: u32, turn: u32, attempt: AttemptId },
     /// A worker sends a heartbeat.
@@ -234,6 +236,7 @@ impl<'a> World<'a> {
             What::Dial { worker, connections } => self.dial(worker, connections),
             What::ToHub { worker, session, message } => return self.hub_hears(worker, session, *message),
             What::ToWorker { worker, session, message } => self.worker_hears(worker, session, message),
+            What::Fetched { worker, attempt } => self.fetched(worker, attempt),
             What::RunEnds { worker, turn, attempt } => self.run_ends(worker, turn, attempt),
             What::Beat { worker } => self.beat(worker),
             What::Ended { worker, session } => return self.connection_ended(worker, session),
@@ -410,6 +413,14 @@ impl<'a> World<'a> {
         Ok(())
     }
 
+    fn turnaround(&self) -> u64 {
+        let submitted = |job: &JobId| {
+            let plan = self.plans.get(job.0 as usize).copied().flatten();
+            plan.map_or(0, |plan| self.scenario.jobs[plan].at)
+        };
+        self.ended.iter().map(|(job, at)| at.saturating_sub(submitted(job))).sum()
+    }
+
     pub fn report(&self) -> Report {
         let totals = self.hub.core.totals();
         let first = self.scenario.jobs.iter().map(|job| job.at).min().unwrap_or(0);
@@ -424,6 +435,7 @@ impl<'a> World<'a> {
             jobs_failed: totals.jobs_failed,
             jobs_cancelled: totals.jobs_cancelled,
             makespan_ms: self.ended.values().max().map_or(0, |at| at.saturating_sub(first)) / MILLISECOND,
+            turnaround_ms: self.turnaround() / MILLISECOND,
             attempts: totals.attempts_started,
             failed: failed.filter(|(_, count)| *count > 0).collect(),
             second_attempts: totals.second_attempts,
@@ -432,6 +444,7 @@ impl<'a> World<'a> {
             device_ms: used / MILLISECOND,
             wasted_per_mille: (used.saturating_sub(self.useful) * 1000).checked_div(used).unwrap_or(0),
             spent: Amount(self.spent),
+            bytes_moved: self.workers.iter().map(|worker| worker.cache.moved).sum(),
             events: self.events,
             trace: self.trace.hash(),
         }

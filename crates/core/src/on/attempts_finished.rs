@@ -52,6 +52,7 @@ impl Core {
         (tally.done, tally.ran) = (tally.done + 1, Micros(tally.ran.0 + ran.0));
         self.judge_good(&attempt, ran, effects);
         self.learn(&attempt, ran);
+        self.learn_holder(&attempt, ran);
         self.remember(&attempt, output, ran);
         self.complete(attempt.job, attempt.group, attempt.index, output, effects);
         self.look_at_tail(attempt.job, attempt.group, effects);

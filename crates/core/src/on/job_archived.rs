@@ -13,6 +13,9 @@ impl Core {
         for group in job.groups {
             self.shapes.release(group.shape);
             self.programs.release(group.program);
+            if let Some(inputs) = group.inputs {
+                inputs.release(&mut self.holders);
+            }
         }
     }
 }

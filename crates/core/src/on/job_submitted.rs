@@ -1,4 +1,5 @@
 //! A planned job was submitted: reserve its cap, make its groups, open those that wait for nothing.
+use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -6,6 +7,7 @@ use alloc::vec::Vec;
 use gleaner_wire::{Amount, Hash, InputSpec, JobId, Millis, Order, SignedOrder};
 
 use crate::alarms::Alarm;
+use crate::data::Inputs;
 use crate::effect::Effect;
 use crate::event::Ticket;
 use crate::job::{Group, Job, Phase};
@@ -194,6 +196,7 @@ impl Core {
         Group {
             shape: self.shapes.acquire(&self.classes, &plan.needs, prefer),
             program: self.programs.acquire(program_key(&plan)),
+            inputs: Inputs::of(&plan.spec, &mut self.holders, self.params.data_bytes_min).map(Box::new),
             work_hash: work_hash(&plan),
             count,
             waits: from.iter().filter(|group| !paired.contains(group) || gathered.contains(group)).count() as u32,

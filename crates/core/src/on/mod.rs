@@ -1,5 +1,6 @@
 //! What each event does, one file each.
 mod attempts_finished;
+mod holds;
 mod hub_started;
 mod job_archived;
 mod job_cancelled;

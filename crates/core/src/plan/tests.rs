@@ -23,7 +23,14 @@ fn task(name: &str) -> TaskFile {
 }
 
 fn from(name: &str) -> InputFile {
-    InputFile { name: format!("from-{name}"), file: None, folder: None, dataset: None, from: Some(name.into()), same_index: false }
+    InputFile {
+        name: format!("from-{name}"),
+        file: None,
+        folder: None,
+        dataset: None,
+        from: Some(name.into()),
+        same_index: false,
+    }
 }
 
 fn job(tasks: Vec<TaskFile>) -> JobFile {

@@ -3,7 +3,14 @@ use gleaner_wire::api::JobState;
 use gleaner_wire::job_file::{InputFile, TaskFile};
 
 fn from(name: &str, same_index: bool) -> InputFile {
-    InputFile { name: format!("from-{name}"), file: None, folder: None, dataset: None, from: Some(name.into()), same_index }
+    InputFile {
+        name: format!("from-{name}"),
+        file: None,
+        folder: None,
+        dataset: None,
+        from: Some(name.into()),
+        same_index,
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The core's decisions, seen from outside: events go in, effects and views come out.
 mod budget;
+mod data;
 mod explain;
 mod failures;
 mod graph;
