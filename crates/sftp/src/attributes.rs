@@ -55,7 +55,8 @@ impl Attributes {
                 return Err(Malformed);
             }
             for _ in 0..count {
-                (from.string()?, from.string()?);
+                from.string()?;
+                from.string()?;
             }
         }
         Ok(attributes)

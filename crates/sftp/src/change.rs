@@ -90,8 +90,13 @@ impl Changes {
         self.tops.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Something at `place` was made, renamed, removed or given other attributes.
+    /// Something at `place` was made or given other attributes.
     pub(crate) fn touched(&self, folder: &str, place: Option<&[u8]>) {
+        self.update(folder, place, |_| {});
+    }
+
+    /// What was at `place` was removed, renamed or replaced.
+    pub(crate) fn replaced(&self, folder: &str, place: Option<&[u8]>) {
         self.update(folder, place, |state| {
             if let Some(place) = place {
                 state.interrupted.remove(place);
@@ -195,6 +200,14 @@ mod tests {
         changes.touched("ada", Some(b"scene/other"));
         assert_eq!(changes.take_quiet(Duration::ZERO), Ok(quiet("scene", &["scene/file"])));
         changes.opened("ada", place("scene/file")).close();
+        assert_eq!(changes.take_quiet(Duration::ZERO), Ok(quiet("scene", &[])));
+    }
+
+    #[test]
+    fn an_interrupted_file_that_was_removed_is_not_named() {
+        let changes = Arc::new(Changes::default());
+        drop(changes.opened("ada", place("scene/file")));
+        changes.replaced("ada", Some(b"scene/file"));
         assert_eq!(changes.take_quiet(Duration::ZERO), Ok(quiet("scene", &[])));
     }
 

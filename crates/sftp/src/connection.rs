@@ -32,7 +32,7 @@ pub(crate) struct Hall {
 }
 
 impl Hall {
-    fn open(&self, account: Account, count: Count) -> Option<Session> {
+    fn open(&self, account: Account, is_counted: bool, count: Count) -> Option<Session> {
         let folder = match Folder::open(&self.all, &account.folder) {
             Ok(folder) => folder,
             Err(error) => {
@@ -40,7 +40,7 @@ impl Hall {
                 return None;
             }
         };
-        if let Err(error) = self.quota.recount_folder(&account.folder) {
+        if !is_counted && let Err(error) = self.quota.recount_folder(&account.folder) {
             tracing::warn!(folder = account.folder, %error, "could not count a user's folder");
             return None;
         }
@@ -58,6 +58,8 @@ pub(crate) struct Connection {
     /// Set once somebody has logged in, for the clock that ends connections where nobody does.
     is_inside: Arc<AtomicBool>,
     started: BTreeSet<ChannelId>,
+    /// The folder has been counted since the user was away.
+    is_counted: bool,
     channels: Arc<AtomicUsize>,
     handles: Count,
 }
@@ -65,7 +67,7 @@ pub(crate) struct Connection {
 impl Connection {
     pub(crate) fn new(hall: Arc<Hall>, visit: Visit, is_inside: Arc<AtomicBool>) -> Self {
         let (started, channels, handles) = (BTreeSet::new(), Arc::default(), Arc::default());
-        Self { hall, visit, account: None, is_inside, started, channels, handles }
+        Self { hall, visit, account: None, is_inside, started, is_counted: false, channels, handles }
     }
 
     fn let_in(&mut self, account: Account) -> Auth {
@@ -78,6 +80,7 @@ impl Connection {
             return Auth::reject();
         }
         self.account = Some(account);
+        self.is_counted = !self.visit.is_alone();
         self.is_inside.store(true, Ordering::Relaxed);
         Auth::Accept
     }
@@ -130,9 +133,9 @@ impl Handler for Connection {
         }
         reply.accept().await;
         let (hall, handles, channels) = (Arc::clone(&self.hall), Arc::clone(&self.handles), Arc::clone(&self.channels));
-        let ssh = ssh.handle();
+        let (ssh, is_counted) = (ssh.handle(), std::mem::replace(&mut self.is_counted, true));
         tokio::spawn(async move {
-            if let Err(end) = pump::run(channel, move || hall.open(account, handles)).await {
+            if let Err(end) = pump::run(channel, move || hall.open(account, is_counted, handles)).await {
                 tracing::info!(%end, "an SFTP connection is ended");
                 // It may have ended by itself.
                 drop(ssh.disconnect(Disconnect::ByApplication, end.to_string(), "en".into()).await);

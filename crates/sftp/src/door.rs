@@ -100,6 +100,12 @@ impl Visit {
         true
     }
 
+    /// Whether no other connection of the same user is there.
+    pub(crate) fn is_alone(&self) -> bool {
+        let folder = self.folder.as_ref();
+        folder.is_some_and(|folder| self.door.state().inside.get(folder) == Some(&1))
+    }
+
     /// How long the next try of a password has to wait.
     pub(crate) fn wait(&self) -> Duration {
         let state = self.door.state();
@@ -161,6 +167,7 @@ mod tests {
         for last in 0..CONNECTIONS_OF_USER_MAX {
             let mut visit = door.knock(address(u8::try_from(last).expect("few"))).expect("there is room");
             assert!(visit.enter("ada"));
+            assert_eq!(visit.is_alone(), last == 0);
             inside.push(visit);
         }
         let mut visit = door.knock(address(200)).expect("there is room");

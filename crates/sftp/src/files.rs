@@ -46,6 +46,10 @@ impl Files {
         self.changes.touched(&self.name, place);
     }
 
+    fn replaced(&self, place: Option<&[u8]>) {
+        self.changes.replaced(&self.name, place);
+    }
+
     pub(crate) fn open(&self, path: &[u8], flags: u32, attributes: &Attributes) -> Result<File, Refusal> {
         let is_written = flags & OPEN_WRITE != 0;
         let mut open = match (flags & OPEN_READ != 0, is_written) {
@@ -225,7 +229,7 @@ impl Files {
         let stat = statat(&spot.parent, spot.name, AtFlags::SYMLINK_NOFOLLOW)?;
         unlinkat(&spot.parent, spot.name, flags)?;
         self.give(weight(&stat));
-        self.touched(spot.place.as_deref());
+        self.replaced(spot.place.as_deref());
         Ok(())
     }
 
@@ -247,8 +251,8 @@ impl Files {
         if let Some(replaced) = replaced.filter(|replaced| is_replacing && !is_same(replaced)) {
             self.give(weight(&replaced));
         }
-        self.touched(from.place.as_deref());
-        self.touched(to.place.as_deref());
+        self.replaced(from.place.as_deref());
+        self.replaced(to.place.as_deref());
         Ok(())
     }
 

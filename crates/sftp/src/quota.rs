@@ -3,9 +3,9 @@
 //! The books are kept along with every write. The hub takes files away behind the server's back, so before anybody is
 //! refused, and whenever somebody comes, the folders are counted again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, Stat, statat};
@@ -56,35 +56,36 @@ impl Quota {
         Ok(quota)
     }
 
-    fn books(&self) -> std::sync::MutexGuard<'_, Books> {
+    fn books(&self) -> MutexGuard<'_, Books> {
         self.books.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts all folders anew.
-    pub(crate) fn recount(&self) -> Result<(), Errno> {
-        self.recount_into(&mut self.books())
-    }
-
-    fn recount_into(&self, books: &mut Books) -> Result<(), Errno> {
-        let mut used = BTreeMap::new();
+    /// Counts all folders anew, those that are gone as well.
+    fn recount(&self) -> Result<(), Errno> {
+        let mut names: BTreeSet<String> = {
+            let mut books = self.books();
+            books.counted = Some(Instant::now());
+            books.used.keys().cloned().collect()
+        };
         for entry in Dir::read_from(&self.all)? {
-            let entry = entry?;
-            if let Ok(name) = entry.file_name().to_str()
+            if let Ok(name) = entry?.file_name().to_str()
                 && name != "."
                 && name != ".."
             {
-                used.insert(name.to_string(), count(&self.all, name)?);
+                names.insert(name.to_string());
             }
         }
-        *books = Books { used, counted: Some(Instant::now()) };
-        Ok(())
+        names.iter().try_for_each(|name| self.recount_folder(name))
     }
 
-    /// Counts one folder anew.
+    /// Counts one folder anew. Nobody waits for it, so what was taken meanwhile may be counted twice; what is there is
+    /// never counted for less than it is.
     pub(crate) fn recount_folder(&self, folder: &str) -> Result<(), Errno> {
-        let mut books = self.books();
+        let before = self.used(folder);
         let bytes = count(&self.all, folder)?;
-        books.used.insert(folder.to_string(), bytes);
+        let mut books = self.books();
+        let used = books.used.entry(folder.to_string()).or_default();
+        *used = bytes.saturating_add(used.saturating_sub(before));
         Ok(())
     }
 
@@ -93,16 +94,22 @@ impl Quota {
         if bytes == 0 {
             return Ok(());
         }
-        let mut books = self.books();
-        let mut refusal = self.excess(&books, folder, folder_bytes_max, bytes);
-        if refusal.is_some() && books.counted.is_none_or(|at| at.elapsed() >= RECOUNT_GAP) {
-            self.recount_into(&mut books)?;
-            refusal = self.excess(&books, folder, folder_bytes_max, bytes);
+        let taken = self.try_take(folder, folder_bytes_max, bytes);
+        let is_stale = self.books().counted.is_none_or(|at| at.elapsed() >= RECOUNT_GAP);
+        if taken.is_ok() || !is_stale {
+            return taken;
         }
-        if let Some(refusal) = refusal {
+        self.recount()?;
+        self.try_take(folder, folder_bytes_max, bytes)
+    }
+
+    fn try_take(&self, folder: &str, folder_bytes_max: u64, bytes: u64) -> Result<(), Refusal> {
+        let mut books = self.books();
+        if let Some(refusal) = self.excess(&books, folder, folder_bytes_max, bytes) {
             return Err(refusal);
         }
-        *books.used.entry(folder.to_string()).or_default() += bytes;
+        let used = books.used.entry(folder.to_string()).or_default();
+        *used = used.saturating_add(bytes);
         Ok(())
     }
 
@@ -125,7 +132,7 @@ impl Quota {
         }
     }
 
-    #[cfg(test)]
+    /// What a folder holds, by the books.
     pub(crate) fn used(&self, folder: &str) -> u64 {
         self.books().used.get(folder).copied().unwrap_or(0)
     }
@@ -188,6 +195,25 @@ mod tests {
         assert_eq!(refusal.words(), "your folder is full: it holds 9202 of 9202 bytes");
         quota.give("ada", 1);
         assert!(quota.take("ada", max, 1).is_ok());
+    }
+
+    #[test]
+    fn a_full_folder_is_counted_again_before_anybody_is_refused() {
+        let (all, quota) = quota(u64::MAX);
+        let max = quota.used("ada");
+        std::fs::remove_file(all.path().join("ada/deep/file")).expect("it was there");
+        assert!(quota.take("ada", max, 1000).is_err(), "it was counted a moment ago");
+        quota.books().counted = None;
+        assert!(quota.take("ada", max, 1000).is_ok());
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_counted_is_full() {
+        let (_all, quota) = quota(u64::MAX);
+        quota.books().used.insert("ada".into(), u64::MAX);
+        assert!(quota.take("ada", u64::MAX - 1, 1).is_err());
+        assert!(quota.take("ada", u64::MAX, 1).is_ok());
+        assert_eq!(quota.used("ada"), u64::MAX);
     }
 
     #[test]
