@@ -245,7 +245,7 @@ async fn listen(
                 if held.len() > HELD_MAX {
                     return Err(End::refused(format!("a worker names at most {HELD_MAX} datasets that it holds")));
                 }
-                continue;
+                Report::Data(held)
             }
             ToHub::Paused => Report::Paused,
             ToHub::Resumed => Report::Resumed,

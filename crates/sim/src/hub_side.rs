@@ -51,7 +51,7 @@ impl World<'_> {
                 self.sessions[worker as usize] = None;
                 self.tell(Event::WorkerLeft { worker: id, session: Session(session) })
             }
-            ToHub::Log { .. } | ToHub::Hello { .. } | ToHub::Holds(_) => Ok(()),
+            ToHub::Log { .. } | ToHub::Hello { .. } => Ok(()),
         }
     }
 

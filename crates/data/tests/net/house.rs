@@ -182,7 +182,7 @@ pub fn pull(
         let sealed = gleaner_data::Source::chunk(&downlink, wanted.root).map_err(unpack::Error::Source)?;
         let root = Root::open(&wanted.key, sealed)?;
         let options = unpack::Options { threads: 2, case: Case::Unknown, bytes_max: u64::MAX };
-        unpack::unpack(&root, &downlink, &to, options, &unpack::Progress::default()).map(|_| ())
+        unpack(&root, &downlink, &to, options, &unpack::Progress::default()).map(|_| ())
     });
     (pulling, control)
 }

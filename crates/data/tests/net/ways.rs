@@ -18,7 +18,7 @@ fn home() -> tempfile::TempDir {
     home
 }
 
-fn why(error: &(dyn std::error::Error + Send + Sync + 'static)) -> &Error {
+fn why<'a>(error: &'a (dyn std::error::Error + Send + Sync + 'static)) -> &'a Error {
     error.downcast_ref::<Broken>().expect("it says why").why()
 }
 

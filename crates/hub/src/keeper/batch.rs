@@ -87,6 +87,7 @@ impl Keeper {
             Report::Paused => self.take_pause(worker, true, batch),
             Report::Resumed => self.take_pause(worker, false, batch),
             Report::Held(held) => self.take_held(worker, held, batch),
+            Report::Data(held) => batch.events.push(Event::Holds { worker, held }),
             Report::Finished { batch: number, results } => {
                 self.take_results(worker, results, batch);
                 answers.acknowledge.push((worker, number));

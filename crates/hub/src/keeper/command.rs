@@ -78,6 +78,8 @@ pub(crate) enum Report {
     Resumed,
     /// It holds these attempts.
     Held(Vec<AttemptId>),
+    /// It holds this much of these datasets.
+    Data(Vec<gleaner_wire::Held>),
     /// These attempts ended; to be acknowledged by their batch number.
     Finished {
         /// The number.
