@@ -5,9 +5,9 @@
 use std::path::{Path, PathBuf};
 
 use futures_util::{StreamExt, TryStreamExt, stream};
-use gleaner_wire::api::{GroupView, ResultView};
 use gleaner_data::parcel;
 use gleaner_data::seal::Keys;
+use gleaner_wire::api::{GroupView, ResultView};
 use gleaner_wire::{BlobRef, Extent, JobId, Output};
 
 use crate::data::{Attendant, HubData, Opens, Pull};
@@ -142,7 +142,10 @@ async fn pull(hub: &HubData, keys: &Keys, root: BlobRef, path: &Path, single: bo
     pull.run(&part, |_| {}).await?;
     let (path, from) = (path.to_path_buf(), part.clone());
     let placing = tokio::task::spawn_blocking(move || put_in_place(&from, &path, single));
-    placing.await.unwrap_or_else(|_| Err(std::io::Error::other("it ended by a defect"))).map_err(Error::file("place", &part))
+    placing
+        .await
+        .unwrap_or_else(|_| Err(std::io::Error::other("it ended by a defect")))
+        .map_err(Error::file("place", &part))
 }
 
 /// Results have no time of their own; here they get that of their arrival.

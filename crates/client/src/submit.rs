@@ -114,9 +114,9 @@ impl Client {
     pub async fn send(&self, package: &Package<'_>, order: Option<&SignedOrder>) -> Result<Submitted, Error> {
         let draft = package.draft;
         // First of all for oneself, so that whoever has the secret can open the results and give others the keys.
-        let (own, groups) = (self.account()?.machine_key(), u16::try_from(package.keys.tasks.len()).unwrap_or(u16::MAX));
-        let kept: Vec<_> =
-            (0..groups).filter_map(|group| package.keys.wrap(draft.submission, group, own)).collect();
+        let (own, groups) =
+            (self.account()?.machine_key(), u16::try_from(package.keys.tasks.len()).unwrap_or(u16::MAX));
+        let kept: Vec<_> = (0..groups).filter_map(|group| package.keys.wrap(draft.submission, group, own)).collect();
         for some in kept.chunks(1000) {
             self.data().leave_keys(draft.submission, some).await?;
         }

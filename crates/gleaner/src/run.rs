@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use anyhow::Result;
 use gleaner_client::data::Attendant;
 use gleaner_client::{Client, Draft, Fetched};
-use gleaner_wire::{JobId, WorkerKey};
 use gleaner_wire::api::{JobState, JobView, Submitted};
+use gleaner_wire::{JobId, WorkerKey};
 use tokio::time::Instant;
 
 use crate::failure::Advice;

@@ -168,3 +168,70 @@ fn node_rewards_of_paid_work_are_shared_and_claimed() {
     let again = own(&["wallet", "rewards", "--claim", "--yes"]);
     assert!(again.code == 1 && again.stderr.contains("no node rewards to claim"), "{again:?}");
 }
+
+#[test]
+fn a_dead_hub_freezes_money_until_the_deadline_and_no_longer() {
+    let mut outside = Outside::start(0);
+    outside.network.write("program.wasm", programs::patterned(200, 100));
+    let job = outside.network.submit("job.toml", &job(1000));
+    outside.network.wait_for_job(job, |view| view.summary.done >= 1);
+    outside.network.kill_hub();
+    let url = outside.anvil.url();
+    let alone = |args: &[&str]| {
+        let place = ["--chain", &url, "--deployment", "state/deployment.json"];
+        outside.network.run(&[args, &place].concat())
+    };
+    let early = alone(&["wallet", "release", "--yes"]);
+    assert!(early.code == 1 && early.stderr.contains("the next deadline is in"), "{early:?}");
+    let shown = |name: &str| {
+        let wallet = alone(&["wallet", "show", "--json"]).succeeded();
+        let wallet: Value = serde_json::from_str(&wallet.stdout).expect("JSON");
+        wallet[name].as_str().expect("an amount").parse::<Amount>().expect("an amount")
+    };
+    let (locked, free) = (shown("locked"), shown("deposited"));
+    assert!(locked > Amount::ZERO);
+    outside.pass(90 * 86_400);
+    alone(&["wallet", "release", "--yes"]).succeeded();
+    assert_eq!((shown("locked"), shown("deposited").0), (Amount::ZERO, free.0 + locked.0));
+}
+
+#[test]
+fn approvals_that_are_none_are_refused_and_a_right_settlement_is_not_disputed() {
+    let outside = Outside::start(0);
+    outside.network.write("program.wasm", programs::echo());
+    let job = outside.network.submit("job.toml", &job(20));
+    outside.network.wait_for_job(job, |view| view.summary.state == JobState::Done);
+    let is_proposed = |view: &SettlementView| view.order.state == gleaner_chain::market::State::Proposed;
+    let path = format!("/jobs/{job}/approval");
+    let view = outside.until("it is proposed without an approval", || {
+        for signature in ["0x00".to_owned(), format!("0x{}", "11".repeat(65))] {
+            let approval = json!({ "signature": signature });
+            let answer = outside.network.ask(async |client| client.put_in::<Value>(&path, &approval).await);
+            assert!(answer.is_err(), "{signature} approves nothing");
+        }
+        outside.settlement(job).filter(is_proposed)
+    });
+    let dispute = outside.network.run(&["job", "dispute", &view.job.to_string(), "--yes"]);
+    assert!(dispute.code == 1 && dispute.stderr.contains("every receipt of job 1 is in order"), "{dispute:?}");
+}
+
+#[test]
+fn a_hub_keeps_to_the_contracts_that_its_orders_are_locked_in() {
+    let mut outside = Outside::start(0);
+    outside.network.kill_hub();
+    let file = outside.network.folder().join("state/deployment.json");
+    let mut deployment: Value = serde_json::from_slice(&std::fs::read(&file).expect("a file")).expect("JSON");
+    deployment["escrow"] = deployment["token"].clone();
+    std::fs::write(&file, deployment.to_string()).expect("written");
+    let url = outside.anvil.url();
+    let hub = outside.network.run(&[
+        "hub",
+        "--listen",
+        "127.0.0.1:0",
+        "--chain",
+        &url,
+        "--deployment",
+        "state/deployment.json",
+    ]);
+    assert!(hub.code == 1 && hub.stderr.contains("has worked with the escrow contract"), "{hub:?}");
+}

@@ -13,8 +13,8 @@ use futures_util::stream::SplitSink;
 use futures_util::{SinkExt, Stream, StreamExt};
 use gleaner_core::Session;
 use gleaner_wire::{
-    ATTEMPTS_HELD_MAX, Cause, DETAIL_BYTES_MAX, Finished, HELD_MAX, LOG_BYTES_MAX, MESSAGE_BYTES_MAX, Offer, Outcome, PROTOCOL,
-    ToHub, ToWorker, WorkerId, WorkerKey, challenge_bytes, decode, encode,
+    ATTEMPTS_HELD_MAX, Cause, DETAIL_BYTES_MAX, Finished, HELD_MAX, LOG_BYTES_MAX, MESSAGE_BYTES_MAX, Offer, Outcome,
+    PROTOCOL, ToHub, ToWorker, WorkerId, WorkerKey, challenge_bytes, decode, encode,
 };
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

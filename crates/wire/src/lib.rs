@@ -30,7 +30,9 @@ pub use data::DataRef;
 pub use element::{Each, EachError, Extent, Rect};
 pub use hash::{BlobRef, Hash, HashError};
 pub use id::{AttemptId, JobId, TaskId, WorkerId, WorkerKey};
-pub use message::{DecodeError, Finished, Held, Outcome, StartAttempt, ToHub, ToWorker, challenge_bytes, decode, encode};
+pub use message::{
+    DecodeError, Finished, Held, Outcome, StartAttempt, ToHub, ToWorker, challenge_bytes, decode, encode,
+};
 pub use offer::{DeviceKind, DeviceNeed, DeviceOffer, Needs, Offer, OfferError, Runtime, RuntimeOffer};
 pub use order::{Order, SignedOrder};
 pub use output::{INLINE_BYTES_MAX, Output};

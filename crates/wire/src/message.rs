@@ -6,7 +6,9 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use crate::{AttemptId, Cause, Hash, JobId, MESSAGE_BYTES_MAX, Micros, Millis, Offer, Output, TaskSpec, WorkerId, WorkerKey};
+use crate::{
+    AttemptId, Cause, Hash, JobId, MESSAGE_BYTES_MAX, Micros, Millis, Offer, Output, TaskSpec, WorkerId, WorkerKey,
+};
 
 /// One attempt to start.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 use gleaner_data::seal::{DatasetKey, Keys};
-use gleaner_wire::{AttemptId, Cause, DataRef, Extent, Hash, InputSpec, JobId, Millis, Output, StartAttempt, TaskSpec, Work};
+use gleaner_wire::{
+    AttemptId, Cause, DataRef, Extent, Hash, InputSpec, JobId, Millis, Output, StartAttempt, TaskSpec, Work,
+};
 use tokio::sync::{OnceCell, Semaphore, SemaphorePermit};
 
 use crate::content::Content;

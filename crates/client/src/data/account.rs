@@ -67,8 +67,9 @@ impl Account {
     /// Notes where a dataset was pushed from, so that it can be sent again.
     pub(crate) fn note_pushed(&self, name: &str, path: &Path) {
         let folder = self.folder.join("pushed");
-        let noted = std::fs::create_dir_all(&folder)
-            .and_then(|()| std::fs::write(folder.join(Hash::of(name.as_bytes()).to_string()), path.as_os_str().as_encoded_bytes()));
+        let noted = std::fs::create_dir_all(&folder).and_then(|()| {
+            std::fs::write(folder.join(Hash::of(name.as_bytes()).to_string()), path.as_os_str().as_encoded_bytes())
+        });
         if let Err(error) = noted {
             tracing::warn!(%error, "where a dataset was pushed from is not remembered");
         }

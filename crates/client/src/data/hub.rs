@@ -87,7 +87,12 @@ impl HubData {
     }
 
     /// The keys of a task for the worker that asks, or for `receiver`; waits a while for somebody to leave them.
-    pub async fn keys(&self, job: JobId, group: u16, receiver: Option<WorkerKey>) -> Result<Option<(u128, Vec<u8>)>, Error> {
+    pub async fn keys(
+        &self,
+        job: JobId,
+        group: u16,
+        receiver: Option<WorkerKey>,
+    ) -> Result<Option<(u128, Vec<u8>)>, Error> {
         let request = self.connection.request(Method::GET, &format!("/jobs/{job}/keys/{group}"));
         let request = request.query(&[("wait", WAIT.as_secs())]);
         let request = match receiver {
@@ -99,7 +104,8 @@ impl HubData {
             answer => answer?,
         };
         let keys = super::unhex(&view.keys).zip(u128::from_str_radix(&view.submission, 16).ok());
-        keys.map(|(keys, submission)| Some((submission, keys))).ok_or_else(|| Error::answer(self.url(), "no keys in it"))
+        keys.map(|(keys, submission)| Some((submission, keys)))
+            .ok_or_else(|| Error::answer(self.url(), "no keys in it"))
     }
 
     /// Who waits for keys of a job; waits a while for somebody.

@@ -73,9 +73,12 @@ impl Inputs<'_> {
     }
 
     fn check(&self, at: &str, name: &str, path: &Path, is_folder: Option<bool>) -> Result<(), Error> {
-        let found = std::fs::metadata(path).map_err(|error| self.draft.wrong(at, format!("cannot read `{name}`: {error}")))?;
+        let found =
+            std::fs::metadata(path).map_err(|error| self.draft.wrong(at, format!("cannot read `{name}`: {error}")))?;
         match is_folder {
-            Some(true) if !found.is_dir() => Err(self.draft.wrong(at, format!("`{name}` is a file: name it with `file`"))),
+            Some(true) if !found.is_dir() => {
+                Err(self.draft.wrong(at, format!("`{name}` is a file: name it with `file`")))
+            }
             Some(false) if found.is_dir() => {
                 Err(self.draft.wrong(at, format!("`{name}` is a folder: name it with `folder`")))
             }

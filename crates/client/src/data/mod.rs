@@ -14,8 +14,8 @@ pub use account::Account;
 pub use attend::{Attendant, Attending};
 pub use gleaner_data::pack::Counts;
 pub use hub::{HubData, Kept, List};
-pub use keys::JobKeys;
 pub(crate) use inputs::Inputs;
+pub use keys::JobKeys;
 pub use pull::{Opens, Pull, PullProgress, Pulled, root_of};
 pub use push::{Push, PushProgress, Pushed, Steer};
 

@@ -3,12 +3,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use gleaner_data::Source;
 use gleaner_data::manifest::{Root, Totals};
 use gleaner_data::net::{Carrier, Downlink, DownlinkControl};
 use gleaner_data::seal::DatasetKey;
 use gleaner_data::tree::Case;
 use gleaner_data::unpack::{self, Counts};
-use gleaner_data::Source;
 use gleaner_wire::BlobRef;
 use tokio::sync::watch;
 
@@ -141,7 +141,12 @@ impl Pull<'_> {
                 unpacked = &mut unpacking => return (unpacked.unwrap_or(Err(unpack::Error::Stopped)), paused),
                 () = tokio::time::sleep(LOOK_EVERY) => {}
             }
-            progress(&PullProgress { counts: counters.counts(), totals, from: control.progress().borrow().clone(), paused });
+            progress(&PullProgress {
+                counts: counters.counts(),
+                totals,
+                from: control.progress().borrow().clone(),
+                paused,
+            });
         }
     }
 }

@@ -97,7 +97,10 @@ impl Push<'_> {
                 return Ok(Pushed { data, key, totals, counts, sent, notices });
             }
             if fresh {
-                return Err(Error::answer(self.hub.url(), "it loses chunks while they are pushed: is its store too small?"));
+                return Err(Error::answer(
+                    self.hub.url(),
+                    "it loses chunks while they are pushed: is its store too small?",
+                ));
             }
             // The hub has forgotten something that is remembered here: everything is read once more.
             fresh = true;
@@ -199,7 +202,8 @@ impl Work {
         let options = pack::Options { threads, level: Some(Level::new(3)), checksum: self.checksum };
         let packed = pack::pack(&self.path, &keys, &mut index, &self.uplink, options, &self.counters);
         let packed = packed.map_err(|error| Error::pack(&self.path, error))?;
-        let stored = self.uplink.put(packed.sealed.blob, packed.sealed.bytes.clone()).and_then(|()| self.uplink.flush());
+        let stored =
+            self.uplink.put(packed.sealed.blob, packed.sealed.bytes.clone()).and_then(|()| self.uplink.flush());
         stored.map_err(|error: PortError| Error::pack(&self.path, pack::Error::Sink(error)))?;
         Ok(packed)
     }

@@ -61,7 +61,12 @@ pub(super) fn plan_group(
     Ok(Group { spec: TaskSpec { name: task.name.clone(), work, extent, inputs, limits }, needs, memo: task.memo })
 }
 
-fn inputs(task: &TaskFile, at: usize, names: &BTreeMap<&str, u16>, extents: &[Extent]) -> Result<Vec<InputSpec>, Error> {
+fn inputs(
+    task: &TaskFile,
+    at: usize,
+    names: &BTreeMap<&str, u16>,
+    extents: &[Extent],
+) -> Result<Vec<InputSpec>, Error> {
     if task.inputs.len() > INPUTS_MAX {
         return Err(Error::new(format!("task[{at}].input"), Reason::Range("the number of inputs", "at most 256")));
     }
@@ -103,7 +108,11 @@ fn input_spec(
                 return Err(Error::new(place(".same_index"), reason));
             }
             let single = input.same_index || theirs == 1;
-            Ok(if single { InputSpec::Output { name, group, extent } } else { InputSpec::Gather { name, group, extent } })
+            Ok(if single {
+                InputSpec::Output { name, group, extent }
+            } else {
+                InputSpec::Gather { name, group, extent }
+            })
         }
         (None, None, None) | (Some(_), Some(_), _) | (Some(_), _, Some(_)) | (_, Some(_), Some(_)) => {
             Err(Error::new(place(""), Reason::InputForm))

@@ -34,7 +34,8 @@ pub async fn perform(client: &Client, args: &Args) -> Result<ExitCode> {
         say("no datasets yet; `gleaner data push FOLDER` brings one");
         return Ok(ExitCode::SUCCESS);
     }
-    let columns = [("NAME", Left), ("ROOT", Left), ("KIND", Left), ("SEALED", Right), ("CHUNKS", Right), ("CAME", Left)];
+    let columns =
+        [("NAME", Left), ("ROOT", Left), ("KIND", Left), ("SEALED", Right), ("CHUNKS", Right), ("CAME", Left)];
     let mut table = Table::new(columns);
     for view in &views {
         table.row([

@@ -156,7 +156,9 @@ pub fn limit(settings: &Settings, args: &LimitArgs) -> Result<ExitCode> {
         }
     };
     change(settings, |word| word.limit = limit)?;
-    say(limit.map_or("transfers go as fast as they can".to_owned(), |limit| format!("each transfer goes at {limit}/s at most")));
+    say(limit.map_or("transfers go as fast as they can".to_owned(), |limit| {
+        format!("each transfer goes at {limit}/s at most")
+    }));
     Ok(ExitCode::SUCCESS)
 }
 

@@ -123,7 +123,8 @@ impl Catalog {
 
     /// A dataset, if it is known.
     pub(crate) fn find(&self, root: &Hash) -> Result<Option<Dataset>, Error> {
-        let query = "SELECT root, root_bytes, bytes, chunks, owner, label, kind, made, until FROM dataset WHERE root = ?1";
+        let query =
+            "SELECT root, root_bytes, bytes, chunks, owner, label, kind, made, until FROM dataset WHERE root = ?1";
         self.with(|db| db.prepare_cached(query)?.query_row([root.0], dataset).optional())
     }
 

@@ -22,7 +22,8 @@ pub(crate) async fn sweep(data: Arc<Data>, keeper: Handle, mut stopping: watch::
             () = tokio::time::sleep(EVERY) => {}
             _ = stopping.changed() => return,
         }
-        let Ok(live) = keeper.ask(|core| core.jobs().into_iter().map(|job| job.id).collect::<Vec<JobId>>()).await else {
+        let Ok(live) = keeper.ask(|core| core.jobs().into_iter().map(|job| job.id).collect::<Vec<JobId>>()).await
+        else {
             return;
         };
         let data = Arc::clone(&data);

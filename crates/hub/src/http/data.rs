@@ -116,17 +116,18 @@ fn ids(bytes: &[u8]) -> Vec<Hash> {
 fn pin_listed(data: &Data, root: Hash, mut lists: mpsc::Receiver<Vec<Hash>>) -> Result<u64, Problem> {
     let name = pin_name(&root);
     let (mut count, mut missing, mut failed) = (0_u64, 0_u64, None);
-    let mut listed = std::iter::from_fn(|| lists.blocking_recv()).take_while(|list| !list.is_empty()).flat_map(|list| {
-        match data.store.pin(&name, &list) {
-            Ok(held) => missing += (held.len() - held.count()) as u64,
-            Err(error) => failed = Some(error),
-        }
-        if count == 0 && list.first() != Some(&root) {
-            missing += 1;
-        }
-        count += list.len() as u64;
-        list
-    });
+    let mut listed =
+        std::iter::from_fn(|| lists.blocking_recv()).take_while(|list| !list.is_empty()).flat_map(|list| {
+            match data.store.pin(&name, &list) {
+                Ok(held) => missing += (held.len() - held.count()) as u64,
+                Err(error) => failed = Some(error),
+            }
+            if count == 0 && list.first() != Some(&root) {
+                missing += 1;
+            }
+            count += list.len() as u64;
+            list
+        });
     let remembered = data.store.remember(root, listed.by_ref());
     // A list that is known is not read, and pinned all the same.
     listed.for_each(drop);
@@ -135,7 +136,8 @@ fn pin_listed(data: &Data, root: Hash, mut lists: mpsc::Receiver<Vec<Hash>>) -> 
     }
     if missing > 0 || count == 0 {
         data.store.unpin(&name).map_err(|error| full(&error))?;
-        let detail = format!("{missing} of the {count} chunks are not here, or the root is not the first: send them first");
+        let detail =
+            format!("{missing} of the {count} chunks are not here, or the root is not the first: send them first");
         return Err(Problem::new(StatusCode::CONFLICT, "incomplete", "the dataset is incomplete", detail));
     }
     Ok(count)
@@ -167,10 +169,7 @@ pub(super) async fn show(
 }
 
 /// `POST /api/v1/datasets/{root}/remove`.
-pub(super) async fn remove(
-    State(shared): State<Arc<Shared>>,
-    Path(root): Path<String>,
-) -> Result<StatusCode, Problem> {
+pub(super) async fn remove(State(shared): State<Arc<Shared>>, Path(root): Path<String>) -> Result<StatusCode, Problem> {
     let (root, data) = (root_of(&root)?, Arc::clone(&shared.data));
     let removed = blocking(move || {
         if data.catalog.is_used(&root)? {
@@ -260,7 +259,12 @@ pub(super) async fn blocking<T: Send + 'static>(
 }
 
 /// What a job reads is kept for it.
-pub(super) async fn keep_for_job(data: Arc<Data>, job: JobId, roots: Vec<Hash>, submission: u128) -> Result<(), Problem> {
+pub(super) async fn keep_for_job(
+    data: Arc<Data>,
+    job: JobId,
+    roots: Vec<Hash>,
+    submission: u128,
+) -> Result<(), Problem> {
     blocking(move || {
         data.catalog.used_by(job, &roots)?;
         data.catalog.submitted(job, submission)?;

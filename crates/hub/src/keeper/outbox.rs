@@ -306,7 +306,7 @@ mod tests {
     fn what_one_turn_has_for_a_worker_leaves_in_few_messages_under_the_limit() {
         let (mut outboxes, mut receiver) = connected();
         let core = Core::new(Params::default());
-        let output = Output::Blob(gleaner_wire::BlobRef::of(b"x"));
+        let output = Output::File(gleaner_wire::BlobRef::of(b"x"));
         for index in 0..2000 {
             let (attempt, job) = (AttemptId(u64::MAX - u64::from(index)), JobId(u64::MAX));
             let (group, device, time_ms) = (u16::MAX, u16::MAX, Millis(u64::MAX));

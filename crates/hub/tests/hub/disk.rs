@@ -44,7 +44,12 @@ async fn fill(dir: &Path) {
     let health = api.until(false).await;
     let reason = health.reason.unwrap();
     assert!(reason.contains("disk is full") && reason.contains("free some space"), "{reason}");
-    let refused = api.send(&crate::place::array(1, &gleaner_wire::DataRef::from(gleaner_wire::BlobRef::of(b"a program")).to_string()), 2).await;
+    let refused = api
+        .send(
+            &crate::place::array(1, &gleaner_wire::DataRef::from(gleaner_wire::BlobRef::of(b"a program")).to_string()),
+            2,
+        )
+        .await;
     assert_eq!(refused.status(), 503);
     assert!(refused.text().await.unwrap().contains("free some space"));
     assert_eq!(api.job(job).await.summary.done, 0, "reads go on, and nothing is half applied");

@@ -1,8 +1,8 @@
 //! A hub in a folder of its own, and a client of its API.
 use gleaner_core::Params;
 use gleaner_hub::{Config, Hub};
-use gleaner_wire::{BlobRef, DataRef};
 use gleaner_wire::api::{Health, JobView, Submitted};
+use gleaner_wire::{BlobRef, DataRef};
 use reqwest::{Client, RequestBuilder, Response, StatusCode};
 use serde_json::{Value, json};
 use std::path::Path;

@@ -109,7 +109,10 @@ fn hub_fault(error: &dyn std::error::Error) -> Failure {
 }
 
 fn opened(files: &[(String, u64, Written)]) -> Vec<File<Reading<'_>>> {
-    files.iter().map(|(path, bytes, written)| File { path: path.clone(), bytes: *bytes, content: Reading::of(written) }).collect()
+    files
+        .iter()
+        .map(|(path, bytes, written)| File { path: path.clone(), bytes: *bytes, content: Reading::of(written) })
+        .collect()
 }
 
 /// A file that is opened when it is read: of many, not all can be open at once.

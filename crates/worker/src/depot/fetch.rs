@@ -42,7 +42,10 @@ impl Depot {
     pub async fn read_file(&self, data: DataRef, key: &DatasetKey, bytes_max: u64) -> Result<Vec<u8>, Failure> {
         let file = self.dataset(data, key).await?.file().map_err(|error| bad(&error))?;
         if file.bytes() > bytes_max {
-            return Err(Failure::new(Cause::BadInput, format!("{} bytes are over the limit of {bytes_max}", file.bytes())));
+            return Err(Failure::new(
+                Cause::BadInput,
+                format!("{} bytes are over the limit of {bytes_max}", file.bytes()),
+            ));
         }
         tokio::fs::read(file.path()).await.map_err(|error| disk(&error))
     }

@@ -63,7 +63,9 @@ impl Depot {
     pub fn with_limit(dir: &Path, key: SigningKey, hub: HubLink, bytes_max: u64) -> Result<Self, Error> {
         let scratch = dir.join(OPENED);
         match std::fs::remove_dir_all(&scratch) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(Error::file("clear", &scratch)(error)),
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(Error::file("clear", &scratch)(error));
+            }
             Ok(()) | Err(_) => {}
         }
         std::fs::create_dir_all(&scratch).map_err(Error::file("make", &scratch))?;
@@ -100,8 +102,10 @@ impl Depot {
         let mut opened = Err(Failure::new(Cause::DeviceFault, "no address to listen on"));
         // Where there is no IPv6, the other one will do.
         for listen in [&everywhere[..], &everywhere[..1]] {
-            let setup = Setup { key: self.key.clone(), listen: listen.to_vec(), relays: relay.clone().into_iter().collect() };
-            opened = Network::open(setup).boxed().await.map_err(|error| Failure::new(Cause::DeviceFault, error.to_string()));
+            let setup =
+                Setup { key: self.key.clone(), listen: listen.to_vec(), relays: relay.clone().into_iter().collect() };
+            opened =
+                Network::open(setup).boxed().await.map_err(|error| Failure::new(Cause::DeviceFault, error.to_string()));
             if opened.is_ok() {
                 break;
             }

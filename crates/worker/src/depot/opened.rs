@@ -48,7 +48,10 @@ impl OpenFile {
 impl Opened {
     /// A folder to open a dataset in.
     pub fn new(scratch: &Path) -> io::Result<Self> {
-        tempfile::Builder::new().prefix("data-").tempdir_in(scratch).map(|folder| Self { folder, seed: OnceLock::new() })
+        tempfile::Builder::new()
+            .prefix("data-")
+            .tempdir_in(scratch)
+            .map(|folder| Self { folder, seed: OnceLock::new() })
     }
 
     /// Where it is.

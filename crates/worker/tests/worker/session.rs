@@ -2,8 +2,8 @@
 use std::collections::BTreeSet;
 
 use gleaner_wire::{
-    AttemptId, Cause, Extent, Finished, InputSpec, JobId, Limits, Millis, Outcome, Output, PROTOCOL,
-    StartAttempt, TaskSpec, ToHub, ToWorker, Work,
+    AttemptId, Cause, Extent, Finished, InputSpec, JobId, Limits, Millis, Outcome, Output, PROTOCOL, StartAttempt,
+    TaskSpec, ToHub, ToWorker, Work,
 };
 use gleaner_worker::{Error, Report};
 
