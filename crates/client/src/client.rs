@@ -16,7 +16,7 @@ pub struct Client {
     pub(crate) connection: Connection,
     requester: String,
     data: HubData,
-    account: Option<Account>,
+    pub(crate) account: Option<Account>,
 }
 
 impl Client {

@@ -46,7 +46,7 @@ impl Client {
         let attendant = Attendant::of(self.data(), self.account()?, job, view.groups.len()).await?;
         for (group, keys) in view.groups.iter().zip(&attendant.keys().tasks) {
             let place = folder.join(names::file_name(&group.name)?);
-            let keys = keys.output_secret().keys();
+            let keys = keys.keys.output_secret().keys();
             self.fetch_group(job, group, &keys, &place, &mut fetched, &mut progress).await?;
         }
         Ok(fetched)

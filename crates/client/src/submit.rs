@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use gleaner_wire::api::Submitted;
 use gleaner_wire::job_file::{JOB_FILE_BYTES_MAX, JobFile, JobFileError, line_of};
-use gleaner_wire::{Hash, JobId, SignedOrder};
+use gleaner_wire::{Hash, JobId, SignedOrder, WorkerKey};
 use reqwest::Method;
 
-use crate::data::{Attendant, Attending, Inputs, JobKeys, PushProgress};
+use crate::data::{Account, Attendant, Attending, Inputs, JobKeys, PushProgress};
 use crate::{Client, Error};
 
 /// A job file that was read, with the number of its one submission: sent twice, it makes one job.
@@ -100,14 +100,15 @@ impl Client {
         let (pushed, keys) = (BTreeMap::new(), BTreeMap::new());
         let mut inputs = Inputs { account, hub: self.data(), owner: self.requester(), draft, pushed, keys };
         let file = inputs.push_all(&mut progress).await?;
-        let keys = JobKeys::of(account, &file, &inputs.keys);
+        let keys = JobKeys::of(account, &file, draft.submission, &inputs.keys);
         let body = serde_json::to_vec(&file).map_err(|error| Error::answer(self.url(), error))?;
         Ok(Package { draft, file, keys, body })
     }
 
     /// Gives workers the keys of a job that was just submitted.
     pub fn attendant(&self, package: &Package<'_>, job: JobId) -> Attendant {
-        Attendant::new(self.data().clone(), job, package.submission(), package.keys.clone())
+        let owner = self.account.as_ref().map_or(WorkerKey([0; 32]), Account::machine_key);
+        Attendant::new(self.data().clone(), job, package.submission(), owner, package.keys.clone())
     }
 
     /// Submits a job, with its order where the hub's money is on a chain.
@@ -118,7 +119,7 @@ impl Client {
             (self.account()?.machine_key(), u16::try_from(package.keys.tasks.len()).unwrap_or(u16::MAX));
         let kept: Vec<_> = (0..groups).filter_map(|group| package.keys.wrap(draft.submission, group, own)).collect();
         for some in kept.chunks(1000) {
-            self.data().leave_keys(draft.submission, some).await?;
+            self.data().leave_keys(draft.submission, own, some).await?;
         }
         let request = self.connection.request(Method::POST, "/jobs").body(package.body.clone());
         let request = request.header("content-type", "application/json");

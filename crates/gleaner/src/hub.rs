@@ -5,8 +5,9 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use gleaner_chain::genesis::Genesis;
+use gleaner_hub::Bucket;
 use gleaner_hub::money::{ChainConfig, FiatConfig, ReconcileView};
-use gleaner_wire::Amount;
+use gleaner_wire::{Amount, ByteSize};
 
 use crate::failure::Advice;
 use crate::interrupt::Interrupt;
@@ -52,6 +53,15 @@ pub struct Args {
     /// Sell credits for ordinary money, as this TOML file says
     #[arg(long, value_name = "FILE")]
     fiat: Option<PathBuf>,
+    /// The most that sealed chunks may take of the disk
+    #[arg(long, value_name = "BYTES", default_value = "64GiB")]
+    data_max: ByteSize,
+    /// Keep full segments of chunks in an S3-compatible bucket, as this TOML file says
+    #[arg(long, value_name = "FILE")]
+    bucket: Option<PathBuf>,
+    /// Address of the relay for machines that cannot reach each other [default: a free port beside --listen]
+    #[arg(long, value_name = "ADDRESS|none")]
+    relay: Option<String>,
     /// Starting credit of a requester that the hub has not seen before, with --chain none
     #[arg(long, value_name = "AMOUNT", default_value = "100 GLN")]
     credit: Amount,
@@ -82,6 +92,27 @@ impl Args {
         let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
         let config = toml::from_str(&text).with_context(|| format!("{} does not say how to sell", file.display()))?;
         Ok(Some(config))
+    }
+
+    fn bucket(&self) -> Result<Option<Bucket>> {
+        let Some(file) = &self.bucket else { return Ok(None) };
+        let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+        let bucket = toml::from_str(&text).with_context(|| {
+            let help = "it needs endpoint, region, name, access_key and secret_key, and may have prefix";
+            Advice::new(format!("{} does not name a bucket", file.display()), help)
+        })?;
+        Ok(Some(bucket))
+    }
+
+    fn relay(&self) -> Result<Option<SocketAddr>> {
+        match self.relay.as_deref() {
+            None => Ok(Some(SocketAddr::new(self.listen.ip(), 0))),
+            Some("none") => Ok(None),
+            Some(address) => {
+                let wrong = || Advice::new(format!("`{address}` is no address"), "write IP:PORT, or `none`");
+                Ok(Some(address.parse().map_err(|_| wrong())?))
+            }
+        }
     }
 
     /// The genesis of a chain on one's own machine: short delays, so that nobody waits days for a vote.
@@ -136,6 +167,9 @@ pub async fn perform(settings: &Settings, args: &Args) -> Result<ExitCode> {
         allow_remote: args.allow_remote,
         chain: args.chain()?,
         fiat: args.fiat()?,
+        data_bytes_max: args.data_max,
+        bucket: args.bucket()?,
+        relay: args.relay()?,
         ..gleaner_hub::Config::new(&folder, args.listen)
     };
     let mut hub = gleaner_hub::start(config).await?;

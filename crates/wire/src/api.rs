@@ -311,8 +311,12 @@ pub struct KeysLeft {
 pub struct KeysView {
     /// The submission that they belong to, in hexadecimal digits.
     pub submission: String,
-    /// The wrapped keys, in hexadecimal digits.
-    pub keys: String,
+    /// Who has signed them.
+    pub owner: WorkerKey,
+    /// What was left for who asked, in hexadecimal digits; whatever is not signed by the owner is of no use.
+    pub keys: Vec<String>,
+    /// Whether somebody who can open everything has answered lately. If not, others who have the keys should.
+    pub attended: bool,
 }
 
 /// How machines of this hub's network find each other.

@@ -1,9 +1,8 @@
 //! Answers workers that got a task of a job and wait for its keys, for as long as somebody watches the job.
 use std::time::Duration;
 
-use gleaner_data::seal::TaskKeys;
-use gleaner_wire::JobId;
 use gleaner_wire::api::KeysLeft;
+use gleaner_wire::{JobId, WorkerKey};
 
 use super::{Account, HubData, JobKeys};
 use crate::Error;
@@ -16,6 +15,7 @@ pub struct Attendant {
     hub: HubData,
     job: JobId,
     submission: u128,
+    owner: WorkerKey,
     keys: JobKeys,
 }
 
@@ -31,8 +31,8 @@ impl Drop for Attending {
 
 impl Attendant {
     /// For a job that was submitted with these keys.
-    pub(crate) fn new(hub: HubData, job: JobId, submission: u128, keys: JobKeys) -> Self {
-        Self { hub, job, submission, keys }
+    pub(crate) fn new(hub: HubData, job: JobId, submission: u128, owner: WorkerKey, keys: JobKeys) -> Self {
+        Self { hub, job, submission, owner, keys }
     }
 
     /// For a job that was submitted before, by the same account, from wherever.
@@ -41,12 +41,11 @@ impl Attendant {
         for group in 0..groups {
             let group = u16::try_from(group).map_err(|_| Error::answer(hub.url(), "a job with too many tasks"))?;
             let found = hub.keys(job, group, Some(account.machine_key())).await?;
-            let (submission, wrapped) = found.ok_or(Error::NoKeys(job))?;
-            let opened = TaskKeys::unwrap(&wrapped, submission, group, &account.machine());
-            keys.tasks.push(opened.map_err(|_| Error::NoKeys(job))?);
-            number = submission;
+            let found = found.ok_or(Error::NoKeys(job))?;
+            keys.tasks.push(found.open(group, &account.machine()).ok_or(Error::NoKeys(job))?);
+            number = found.submission;
         }
-        Ok(Self::new(hub.clone(), job, number, keys))
+        Ok(Self::new(hub.clone(), job, number, account.machine_key(), keys))
     }
 
     /// The keys.
@@ -77,17 +76,17 @@ impl Attendant {
         if wrapped.is_empty() {
             return Ok(());
         }
-        self.hub.leave_keys(self.submission, &wrapped).await
+        self.hub.leave_keys(self.submission, self.owner, &wrapped).await
     }
 
     /// Wraps the keys for everybody who might get a task, because nobody will be here to be asked.
-    pub async fn leave_for(&self, workers: &[gleaner_wire::WorkerKey]) -> Result<(), Error> {
+    pub async fn leave_for(&self, workers: &[WorkerKey]) -> Result<(), Error> {
         let groups = u16::try_from(self.keys.tasks.len()).unwrap_or(u16::MAX);
         let all = workers.iter().flat_map(|worker| (0..groups).map(move |group| (group, *worker)));
         let wrapped: Vec<KeysLeft> =
             all.filter_map(|(group, worker)| self.keys.wrap(self.submission, group, worker)).collect();
         for some in wrapped.chunks(1000) {
-            self.hub.leave_keys(self.submission, some).await?;
+            self.hub.leave_keys(self.submission, self.owner, some).await?;
         }
         Ok(())
     }

@@ -3,8 +3,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use ed25519_dalek::SigningKey;
 use gleaner_data::net::http::{Access, Cache};
 use gleaner_data::pack::Listing;
+use gleaner_data::seal::SignedTaskKeys;
 use gleaner_wire::api::{CheckView, DatasetView, KeysLeft, KeysView, KeysWanted, NetworkView};
 use gleaner_wire::{DataRef, Hash, JobId, WorkerKey};
 use reqwest::Method;
@@ -87,12 +89,7 @@ impl HubData {
     }
 
     /// The keys of a task for the worker that asks, or for `receiver`; waits a while for somebody to leave them.
-    pub async fn keys(
-        &self,
-        job: JobId,
-        group: u16,
-        receiver: Option<WorkerKey>,
-    ) -> Result<Option<(u128, Vec<u8>)>, Error> {
+    pub async fn keys(&self, job: JobId, group: u16, receiver: Option<WorkerKey>) -> Result<Option<KeysFound>, Error> {
         let request = self.connection.request(Method::GET, &format!("/jobs/{job}/keys/{group}"));
         let request = request.query(&[("wait", WAIT.as_secs())]);
         let request = match receiver {
@@ -103,9 +100,11 @@ impl HubData {
             Err(error) if error.is_not_found() => return Ok(None),
             answer => answer?,
         };
-        let keys = super::unhex(&view.keys).zip(u128::from_str_radix(&view.submission, 16).ok());
-        keys.map(|(keys, submission)| Some((submission, keys)))
-            .ok_or_else(|| Error::answer(self.url(), "no keys in it"))
+        let wrong = || Error::answer(self.url(), "no keys in it");
+        let submission = u128::from_str_radix(&view.submission, 16).map_err(|_| wrong())?;
+        let wrapped: Option<Vec<Vec<u8>>> = view.keys.iter().map(|keys| super::unhex(keys)).collect();
+        let (owner, attended) = (view.owner, view.attended);
+        Ok(Some(KeysFound { submission, owner, wrapped: wrapped.ok_or_else(wrong)?, attended }))
     }
 
     /// Who waits for keys of a job; waits a while for somebody.
@@ -115,8 +114,9 @@ impl HubData {
     }
 
     /// Leaves wrapped keys of a submission.
-    pub async fn leave_keys(&self, submission: u128, keys: &[KeysLeft]) -> Result<(), Error> {
-        let request = self.connection.request(Method::POST, &format!("/keys/{submission:032x}")).json(keys);
+    pub async fn leave_keys(&self, submission: u128, giver: WorkerKey, keys: &[KeysLeft]) -> Result<(), Error> {
+        let request = self.connection.request(Method::POST, &format!("/keys/{submission:032x}"));
+        let request = request.query(&[("giver", giver.to_string())]).json(keys);
         self.connection.answer(request).await.map(|_| ())
     }
 
@@ -146,6 +146,27 @@ impl HubData {
         let request = self.connection.request(Method::GET, "/network");
         let request = if let Some(key) = me { request.query(&[("key", key.to_string())]) } else { request };
         self.connection.json(request).await
+    }
+}
+
+/// Keys that were left for somebody.
+#[derive(Clone, Debug)]
+pub struct KeysFound {
+    /// The submission that they belong to.
+    pub submission: u128,
+    /// Whose it is.
+    pub owner: WorkerKey,
+    /// What was left; some of it may be of no use.
+    pub wrapped: Vec<Vec<u8>>,
+    /// Whether the owner answers questions.
+    pub attended: bool,
+}
+
+impl KeysFound {
+    /// The keys of a group, for the owner of `key`.
+    pub fn open(&self, group: u16, key: &SigningKey) -> Option<SignedTaskKeys> {
+        let open = |wrapped: &Vec<u8>| SignedTaskKeys::unwrap(wrapped, self.submission, group, key, self.owner).ok();
+        self.wrapped.iter().find_map(open)
     }
 }
 

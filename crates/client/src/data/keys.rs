@@ -1,5 +1,5 @@
 //! The keys of a job: for each task what it opens and what seals its output. All come from the requester's secret.
-use gleaner_data::seal::{AccountSecret, DatasetKey, TaskKeys};
+use gleaner_data::seal::{AccountSecret, DatasetKey, SignedTaskKeys, TaskKeys};
 use gleaner_wire::api::KeysLeft;
 use gleaner_wire::job_file::{JobFile, Source, TaskFile};
 use gleaner_wire::{Hash, WorkerKey};
@@ -11,12 +11,13 @@ use super::Account;
 #[derive(Clone, Debug, Default)]
 pub struct JobKeys {
     /// The keys of each.
-    pub tasks: Vec<TaskKeys>,
+    pub tasks: Vec<SignedTaskKeys>,
 }
 
 impl JobKeys {
     /// The keys of a job whose files are pushed; `known` has what opens each of its datasets.
-    pub(crate) fn of(account: &Account, file: &JobFile, known: &BTreeMap<Hash, DatasetKey>) -> Self {
+    pub(crate) fn of(account: &Account, file: &JobFile, submission: u128, known: &BTreeMap<Hash, DatasetKey>) -> Self {
+        let owner = account.machine();
         let outputs: Vec<AccountSecret> = file.tasks.iter().map(|task| output_secret(account, task)).collect();
         let names: BTreeMap<&str, usize> = file.tasks.iter().map(|task| task.name.as_str()).zip(0..).collect();
         let key = |source: &Source| match source {
@@ -24,7 +25,7 @@ impl JobKeys {
             Source::Path(_) => None,
         };
         let mut tasks = Vec::with_capacity(file.tasks.len());
-        for (task, output) in file.tasks.iter().zip(&outputs) {
+        for ((group, task), output) in (0..).zip(&file.tasks).zip(&outputs) {
             let mut inputs = Vec::with_capacity(task.inputs.len());
             for input in &task.inputs {
                 let from = input.from.as_deref().and_then(|name| names.get(name)).map(|at| *outputs[*at].expose());
@@ -33,7 +34,7 @@ impl JobKeys {
                 inputs.push(data.or(from).unwrap_or_default());
             }
             let program = key(&task.program).unwrap_or_default();
-            tasks.push(TaskKeys { program, output: *output.expose(), inputs });
+            tasks.push(TaskKeys { program, output: *output.expose(), inputs }.sign(submission, group, &owner));
         }
         Self { tasks }
     }

@@ -13,7 +13,7 @@ mod push;
 pub use account::Account;
 pub use attend::{Attendant, Attending};
 pub use gleaner_data::pack::Counts;
-pub use hub::{HubData, Kept, List};
+pub use hub::{HubData, Kept, KeysFound, List};
 pub(crate) use inputs::Inputs;
 pub use keys::JobKeys;
 pub use pull::{Opens, Pull, PullProgress, Pulled, root_of};

@@ -14,7 +14,7 @@ pub use account::{AccountSecret, Keys, Tag};
 pub use chunk::{ChunkKey, Opener, Sealed};
 pub use dataset::DatasetKey;
 pub use short::SHORT_BYTES_MAX;
-pub use task::{TASK_KEYS_BYTES_MAX, TaskKeys};
+pub use task::{SignedTaskKeys, TASK_KEYS_BYTES_MAX, TaskKeys};
 pub use wrap::{WRAPPED_BYTES, WRAPPING_BYTES, Wrapped, unwrap, wrap};
 
 /// Why something cannot be sealed or opened.

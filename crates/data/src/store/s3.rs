@@ -18,7 +18,8 @@ const RETRIES_MAX: usize = 4;
 const RETRY_TIME_MAX: Duration = Duration::from_secs(30);
 
 /// Where objects are kept, and with which keys.
-#[derive(Clone)]
+#[derive(Clone, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Bucket {
     /// The address of the service.
     pub endpoint: String,
@@ -27,6 +28,7 @@ pub struct Bucket {
     /// The bucket's name. It has to be there.
     pub name: String,
     /// What the names of objects begin with. Several stores may share it: each has its own folder in it.
+    #[serde(default)]
     pub prefix: String,
     /// Who asks.
     pub access_key: String,

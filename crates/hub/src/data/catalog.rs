@@ -14,10 +14,14 @@ const SCHEMA: &str = "
     ) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS used (job INTEGER NOT NULL, root BLOB NOT NULL, PRIMARY KEY (job, root)) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS submission (job INTEGER PRIMARY KEY, number BLOB NOT NULL);
+    CREATE TABLE IF NOT EXISTS owner (submission BLOB PRIMARY KEY, machine BLOB NOT NULL) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS wrapped (
-        submission BLOB NOT NULL, task INTEGER NOT NULL, receiver BLOB NOT NULL, keys BLOB NOT NULL,
-        PRIMARY KEY (submission, task, receiver)
+        submission BLOB NOT NULL, task INTEGER NOT NULL, receiver BLOB NOT NULL, giver BLOB NOT NULL,
+        keys BLOB NOT NULL, PRIMARY KEY (submission, task, receiver, giver)
     ) WITHOUT ROWID;";
+
+/// What is kept for one receiver of one task at most: somebody may leave what is of no use.
+const GIVERS_MAX: u64 = 8;
 
 /// Why a dataset is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -200,25 +204,52 @@ impl Catalog {
         self.with(|db| db.prepare_cached(query)?.query_row([job.0], number).optional())
     }
 
-    /// Leaves keys that were wrapped for a machine.
-    pub(crate) fn leave_keys(&self, submission: u128, keys: &[super::Wrapped]) -> Result<(), Error> {
+    /// Leaves keys that were wrapped for a machine. The first who leaves some for a submission is its owner.
+    pub(crate) fn leave_keys(&self, submission: u128, giver: &WorkerKey, keys: &[super::Wrapped]) -> Result<(), Error> {
+        let number = submission.to_be_bytes();
         self.with(|db| {
             let work = db.transaction()?;
+            work.prepare_cached("INSERT OR IGNORE INTO owner (submission, machine) VALUES (?1, ?2)")?
+                .execute(params![number, giver.0])?;
             for one in keys {
-                work.prepare_cached(
-                    "INSERT OR REPLACE INTO wrapped (submission, task, receiver, keys) VALUES (?1, ?2, ?3, ?4)",
-                )?
-                .execute(params![submission.to_be_bytes(), one.group, one.receiver.0, one.keys])?;
+                let query = "SELECT count(*) FROM wrapped WHERE submission = ?1 AND task = ?2 AND receiver = ?3";
+                let of = params![number, one.group, one.receiver.0];
+                let left: u64 = work.prepare_cached(query)?.query_row(of, |row| row.get(0))?;
+                if left < GIVERS_MAX {
+                    let insert = "INSERT OR REPLACE INTO wrapped (submission, task, receiver, giver, keys)
+                                  VALUES (?1, ?2, ?3, ?4, ?5)";
+                    work.prepare_cached(insert)?.execute(params![
+                        number,
+                        one.group,
+                        one.receiver.0,
+                        giver.0,
+                        one.keys
+                    ])?;
+                }
             }
             work.commit()
         })
     }
 
-    /// Keys that were wrapped for a machine.
-    pub(crate) fn keys(&self, submission: u128, group: u16, receiver: &WorkerKey) -> Result<Option<Vec<u8>>, Error> {
+    /// Whose submission it is.
+    pub(crate) fn owner(&self, submission: u128) -> Result<Option<WorkerKey>, Error> {
+        let query = "SELECT machine FROM owner WHERE submission = ?1";
+        let owner = |row: &rusqlite::Row<'_>| row.get(0).map(WorkerKey);
+        self.with(|db| db.prepare_cached(query)?.query_row([submission.to_be_bytes()], owner).optional())
+    }
+
+    /// What was left for a machine.
+    pub(crate) fn keys(&self, submission: u128, group: u16, receiver: &WorkerKey) -> Result<Vec<Vec<u8>>, Error> {
         let query = "SELECT keys FROM wrapped WHERE submission = ?1 AND task = ?2 AND receiver = ?3";
         let of = params![submission.to_be_bytes(), group, receiver.0];
-        self.with(|db| db.prepare_cached(query)?.query_row(of, |row| row.get(0)).optional())
+        self.with(|db| db.prepare_cached(query)?.query_map(of, |row| row.get(0))?.collect())
+    }
+
+    /// Whether anything of a submission was left for a machine.
+    pub(crate) fn has_keys(&self, submission: u128, receiver: &WorkerKey) -> Result<bool, Error> {
+        let query = "SELECT EXISTS (SELECT 1 FROM wrapped WHERE submission = ?1 AND receiver = ?2)";
+        let of = params![submission.to_be_bytes(), receiver.0];
+        self.with(|db| db.prepare_cached(query)?.query_row(of, |row| row.get(0)))
     }
 
     /// How many keys of a submission wait here.
@@ -288,11 +319,20 @@ mod tests {
         let (_dir, catalog) = catalog();
         let receiver = WorkerKey([4; 32]);
         let one = super::super::Wrapped { group: 2, receiver, keys: b"wrapped".to_vec() };
-        catalog.leave_keys(u128::MAX, &[one]).expect("left");
+        let owner = WorkerKey([1; 32]);
+        catalog.leave_keys(u128::MAX, &owner, &[one]).expect("left");
+        assert_eq!(catalog.owner(u128::MAX).expect("asked"), Some(owner));
+        for number in 10..30 {
+            let more = super::super::Wrapped { group: 2, receiver, keys: vec![number] };
+            catalog.leave_keys(u128::MAX, &WorkerKey([number; 32]), &[more]).expect("left");
+        }
+        assert_eq!(catalog.owner(u128::MAX).expect("asked"), Some(owner), "the first stays");
+        assert!(catalog.keys(u128::MAX, 2, &receiver).expect("asked").len() as u64 <= GIVERS_MAX);
+        assert!(catalog.has_keys(u128::MAX, &receiver).expect("asked"));
         catalog.submitted(JobId(3), u128::MAX).expect("noted");
         let submission = catalog.submission(JobId(3)).expect("asked").expect("known");
-        assert_eq!(catalog.keys(submission, 2, &receiver).expect("asked"), Some(b"wrapped".to_vec()));
-        assert_eq!(catalog.keys(submission, 1, &receiver).expect("asked"), None);
-        assert_eq!(catalog.keys(1, 2, &receiver).expect("asked"), None);
+        assert!(catalog.keys(submission, 2, &receiver).expect("asked").contains(&b"wrapped".to_vec()));
+        assert!(catalog.keys(submission, 1, &receiver).expect("asked").is_empty());
+        assert!(catalog.keys(1, 2, &receiver).expect("asked").is_empty());
     }
 }

@@ -6,11 +6,14 @@ use gleaner_wire::{JobId, WorkerKey};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
 /// Keys left at a time, and in all for one submission.
 pub(crate) const LEFT_AT_A_TIME_MAX: usize = 4096;
 const LEFT_MAX: u64 = 1_000_000;
+/// Who has not looked for this long does not attend any more.
+const ATTENDED_TIME: Duration = Duration::from_secs(60);
 /// Questions that wait for an answer.
 const WANTED_MAX: usize = 65_536;
 
@@ -25,12 +28,23 @@ pub(crate) struct Wrapped {
     pub(crate) keys: Vec<u8>,
 }
 
+/// Keys for somebody who asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Found {
+    pub(crate) submission: u128,
+    pub(crate) owner: WorkerKey,
+    pub(crate) keys: Vec<Vec<u8>>,
+    pub(crate) attended: bool,
+}
+
 type Wanted = BTreeMap<JobId, BTreeSet<(u16, WorkerKey)>>;
 
 /// The desk.
 pub(crate) struct Desk {
     catalog: Arc<Catalog>,
     wanted: Mutex<Wanted>,
+    /// When somebody who can open everything last looked who waits.
+    attended: Mutex<BTreeMap<JobId, Instant>>,
     /// Changes whenever keys are left or asked for.
     changed: watch::Sender<u64>,
 }
@@ -38,7 +52,7 @@ pub(crate) struct Desk {
 impl Desk {
     /// A desk whose keys are in the catalog.
     pub(crate) fn new(catalog: Arc<Catalog>) -> Self {
-        Self { catalog, wanted: Mutex::default(), changed: watch::Sender::new(0) }
+        Self { catalog, wanted: Mutex::default(), attended: Mutex::default(), changed: watch::Sender::new(0) }
     }
 
     /// Told when something at the desk changes.
@@ -47,7 +61,12 @@ impl Desk {
     }
 
     /// Leaves keys. Says what is wrong with them, if something is.
-    pub(crate) fn leave(&self, submission: u128, keys: &[Wrapped]) -> Result<Result<(), &'static str>, Error> {
+    pub(crate) fn leave(
+        &self,
+        submission: u128,
+        giver: &WorkerKey,
+        keys: &[Wrapped],
+    ) -> Result<Result<(), &'static str>, Error> {
         let fits = |one: &Wrapped| one.keys.len() <= TASK_KEYS_BYTES_MAX + WRAPPING_BYTES;
         if keys.len() > LEFT_AT_A_TIME_MAX || !keys.iter().all(fits) {
             return Ok(Err("too many keys at a time, or too long ones"));
@@ -55,7 +74,7 @@ impl Desk {
         if self.catalog.keys_left(submission)? + keys.len() as u64 > LEFT_MAX {
             return Ok(Err("too many keys for one job"));
         }
-        self.catalog.leave_keys(submission, keys)?;
+        self.catalog.leave_keys(submission, giver, keys)?;
         let mut wanted = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
         for of_job in wanted.values_mut() {
             of_job.retain(|(group, receiver)| !keys.iter().any(|one| one.group == *group && one.receiver == *receiver));
@@ -66,13 +85,15 @@ impl Desk {
         Ok(Ok(()))
     }
 
-    /// The keys of a task for a machine that got it, and the submission they belong to. If they are not here, it is
-    /// noted that they are wanted.
-    pub(crate) fn fetch(&self, job: JobId, group: u16, for_whom: WorkerKey) -> Result<Option<(u128, Vec<u8>)>, Error> {
-        let submission = self.catalog.submission(job)?;
-        let keys = submission.map(|number| self.catalog.keys(number, group, &for_whom)).transpose()?.flatten();
-        if let (Some(number), Some(keys)) = (submission, keys) {
-            return Ok(Some((number, keys)));
+    /// The keys of a task for a machine that got it. If they are not here, it is noted that they are wanted.
+    pub(crate) fn fetch(&self, job: JobId, group: u16, for_whom: WorkerKey) -> Result<Option<Found>, Error> {
+        if let Some(submission) = self.catalog.submission(job)?
+            && let Some(owner) = self.catalog.owner(submission)?
+        {
+            let keys = self.catalog.keys(submission, group, &for_whom)?;
+            if !keys.is_empty() {
+                return Ok(Some(Found { submission, owner, keys, attended: self.is_attended(job) }));
+            }
         }
         let mut wanted = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
         if wanted.values().map(BTreeSet::len).sum::<usize>() < WANTED_MAX
@@ -89,6 +110,16 @@ impl Desk {
         self.changed.send_modify(|count| *count += 1);
     }
 
+    /// Somebody who can open everything looks who waits.
+    pub(crate) fn attend(&self, job: JobId) {
+        self.attended.lock().unwrap_or_else(PoisonError::into_inner).insert(job, Instant::now());
+    }
+
+    fn is_attended(&self, job: JobId) -> bool {
+        let attended = self.attended.lock().unwrap_or_else(PoisonError::into_inner);
+        attended.get(&job).is_some_and(|at| at.elapsed() < ATTENDED_TIME)
+    }
+
     /// Who waits for keys of a job.
     pub(crate) fn wanted(&self, job: JobId) -> Vec<(u16, WorkerKey)> {
         let wanted = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
@@ -98,9 +129,11 @@ impl Desk {
     /// Nobody waits for keys of these any more.
     pub(crate) fn forget(&self, jobs: &[JobId]) {
         let mut wanted = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
-        jobs.iter().for_each(|job| {
+        let mut attended = self.attended.lock().unwrap_or_else(PoisonError::into_inner);
+        for job in jobs {
             wanted.remove(job);
-        });
+            attended.remove(job);
+        }
     }
 }
 
@@ -119,10 +152,14 @@ mod tests {
         assert_eq!(desk.fetch(job, 0, worker).expect("asked"), None);
         assert_eq!(desk.wanted(job), [(0, worker)]);
         let keys = Wrapped { group: 0, receiver: worker, keys: vec![1; 100] };
-        desk.leave(99, std::slice::from_ref(&keys)).expect("left").expect("in order");
+        let owner = WorkerKey([1; 32]);
+        desk.leave(99, &owner, std::slice::from_ref(&keys)).expect("left").expect("in order");
         assert!(desk.wanted(job).is_empty());
-        assert_eq!(desk.fetch(job, 0, worker).expect("asked"), Some((99, keys.keys)));
+        let found = desk.fetch(job, 0, worker).expect("asked").expect("there");
+        assert_eq!(found, Found { submission: 99, owner, keys: vec![keys.keys], attended: false });
+        desk.attend(job);
+        assert!(desk.fetch(job, 0, worker).expect("asked").expect("there").attended);
         let long = Wrapped { group: 0, receiver: worker, keys: vec![1; 1 << 20] };
-        assert!(desk.leave(99, &[long]).expect("asked").is_err());
+        assert!(desk.leave(99, &owner, &[long]).expect("asked").is_err());
     }
 }

@@ -9,7 +9,7 @@ mod keys;
 
 pub(crate) use catalog::{Catalog, Dataset, Kind};
 pub(crate) use keep::{AFTER_JOB_MS, pin_name, sweep};
-pub(crate) use keys::{Desk, LEFT_AT_A_TIME_MAX, Wrapped};
+pub(crate) use keys::{Desk, Found, LEFT_AT_A_TIME_MAX, Wrapped};
 
 use crate::Error;
 use ed25519_dalek::SigningKey;

@@ -4,13 +4,13 @@ use super::data::{blocking, unhex};
 use super::jobs::job_id;
 use super::parameters::Parameters;
 use super::problem::Problem;
-use crate::data::{LEFT_AT_A_TIME_MAX, Wrapped};
+use crate::data::{Found, LEFT_AT_A_TIME_MAX, Wrapped};
 use crate::token::Caller;
 use axum::Json;
 use axum::extract::{Extension, Path, State};
 use axum::http::StatusCode;
-use gleaner_wire::WorkerKey;
 use gleaner_wire::api::{KeysLeft, KeysView, KeysWanted};
+use gleaner_wire::{JobId, WorkerId, WorkerKey};
 use serde::Deserialize;
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,10 +32,18 @@ impl Asked {
     }
 }
 
-/// `POST /api/v1/keys/{submission}`.
+/// Who leaves keys, if it is not a worker.
+#[derive(Deserialize)]
+pub(super) struct Giver {
+    giver: Option<WorkerKey>,
+}
+
+/// `POST /api/v1/keys/{submission}`: by the owner of a job, or by a worker that has some of its keys.
 pub(super) async fn leave(
     State(shared): State<Arc<Shared>>,
+    Extension(caller): Extension<Caller>,
     Path(submission): Path<String>,
+    Parameters(said): Parameters<Giver>,
     Json(left): Json<Vec<KeysLeft>>,
 ) -> Result<StatusCode, Problem> {
     let refuse = || Problem::bad_request("a submission is 32 hexadecimal digits");
@@ -46,8 +54,19 @@ pub(super) async fn leave(
         .map(|one| Some(Wrapped { group: one.group, receiver: one.receiver, keys: unhex(&one.keys)? }))
         .collect();
     let wrapped = wrapped.ok_or_else(|| Problem::bad_request("wrapped keys are hexadecimal digits"))?;
+    let giver = match caller {
+        Caller::Operator => said.giver.ok_or_else(|| Problem::bad_request("name whose keys these are: ?giver=KEY"))?,
+        Caller::Worker(_, key) => key,
+    };
     let data = Arc::clone(&shared.data);
-    blocking(move || data.desk.leave(number, &wrapped)).await?.map_err(Problem::bad_request)?;
+    let is_worker = matches!(caller, Caller::Worker(..));
+    let left = blocking(move || {
+        if is_worker && !data.catalog.has_keys(number, &giver)? {
+            return Ok(Err("a worker hands on keys that it has got"));
+        }
+        data.desk.leave(number, &giver, &wrapped)
+    });
+    left.await?.map_err(Problem::bad_request)?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -65,10 +84,7 @@ pub(super) async fn fetch(
             asked.receiver.ok_or_else(|| Problem::bad_request("name whose keys you ask for: ?receiver=KEY"))?
         }
         Caller::Worker(worker, key) => {
-            if !shared.keeper.ask(move |core| core.works_on(worker, job)).await? {
-                let detail = format!("a worker gets keys of tasks that it works on, and it holds none of job {job}");
-                return Err(Problem::new(StatusCode::FORBIDDEN, "forbidden", "not this worker's job", detail));
-            }
+            check_works_on(&shared, worker, job).await?;
             key
         }
     };
@@ -77,9 +93,10 @@ pub(super) async fn fetch(
         changes.borrow_and_update();
         let data = Arc::clone(&shared.data);
         let found = blocking(move || data.desk.fetch(job, group, receiver)).await?;
-        if let Some((submission, keys)) = found {
-            let keys = keys.iter().map(|byte| format!("{byte:02x}")).collect();
-            return Ok(Json(KeysView { submission: format!("{submission:032x}"), keys }));
+        if let Some(Found { submission, owner, keys, attended }) = found {
+            let hex = |keys: Vec<u8>| keys.iter().map(|byte| format!("{byte:02x}")).collect();
+            let keys = keys.into_iter().map(hex).collect();
+            return Ok(Json(KeysView { submission: format!("{submission:032x}"), owner, keys, attended }));
         }
         if !changed(&shared, &mut changes, until).await {
             let detail = "nobody has left keys for this machine: whoever submitted the job must be online to give them";
@@ -91,10 +108,15 @@ pub(super) async fn fetch(
 /// `GET /api/v1/jobs/{job}/keys`: who waits for keys of this job.
 pub(super) async fn wanted(
     State(shared): State<Arc<Shared>>,
+    Extension(caller): Extension<Caller>,
     Path(job): Path<String>,
     Parameters(asked): Parameters<Asked>,
 ) -> Result<Json<Vec<KeysWanted>>, Problem> {
     let (job, until) = (job_id(&job)?, asked.until());
+    match caller {
+        Caller::Operator => shared.data.desk.attend(job),
+        Caller::Worker(worker, _) => check_works_on(&shared, worker, job).await?,
+    }
     let mut changes = shared.data.desk.changes();
     loop {
         changes.borrow_and_update();
@@ -104,6 +126,14 @@ pub(super) async fn wanted(
             return Ok(Json(wanted.into_iter().map(view).collect()));
         }
     }
+}
+
+async fn check_works_on(shared: &Shared, worker: WorkerId, job: JobId) -> Result<(), Problem> {
+    if shared.keeper.ask(move |core| core.works_on(worker, job)).await? {
+        return Ok(());
+    }
+    let detail = format!("a worker has to do with keys of tasks that it works on, and it holds none of job {job}");
+    Err(Problem::new(StatusCode::FORBIDDEN, "forbidden", "not this worker's job", detail))
 }
 
 /// Waits for a change; false when it is too late for one.

@@ -72,15 +72,15 @@ pub(crate) fn router(shared: &Arc<Shared>) -> Router {
         .route("/worker/v1", get(session::connect));
     let workers_too = Router::new()
         .route("/api/v1/datasets/{root}", get(data::show).put(data::register))
+        .route("/api/v1/jobs/{job}/keys", get(keys::wanted))
         .route("/api/v1/jobs/{job}/keys/{group}", get(keys::fetch))
+        .route("/api/v1/keys/{submission}", post(keys::leave))
         .route("/api/v1/network", get(data::network))
         .route("/api/v1/jobs/{job}/outputs/{group}", get(results::outputs))
         .route_layer(from_fn_with_state(Arc::clone(shared), access::workers_too));
     let operator = Router::new()
         .route("/api/v1/jobs", get(jobs::list).post(submit::submit))
         .route("/api/v1/jobs/{job}", get(jobs::show))
-        .route("/api/v1/jobs/{job}/keys", get(keys::wanted))
-        .route("/api/v1/keys/{submission}", post(keys::leave))
         .route("/api/v1/datasets", get(data::list))
         .route("/api/v1/datasets/check", post(data::check))
         .route("/api/v1/datasets/{root}/remove", post(data::remove))

@@ -11,6 +11,7 @@ use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, put};
+use ed25519_dalek::SigningKey;
 use gleaner_data::manifest::Root;
 use gleaner_data::net::{Right, http};
 use gleaner_data::seal::{AccountSecret, DatasetKey, Keys, TaskKeys};
@@ -114,9 +115,12 @@ async fn keys_of(State(shared): State<Shared>, headers: HeaderMap) -> Response {
         return StatusCode::UNAUTHORIZED.into_response();
     }
     let worker = shared.worker.lock().expect("no panic").expect("it has said hello");
-    let wrapped = shared.keys.lock().expect("no panic").wrap(5, 0, worker).expect("wrapped");
-    let keys = wrapped.iter().map(|byte| format!("{byte:02x}")).collect();
-    Json(KeysView { submission: format!("{:032x}", 5), keys }).into_response()
+    let owner = SigningKey::from_bytes(&[4; 32]);
+    let signed = shared.keys.lock().expect("no panic").clone().sign(5, 0, &owner);
+    let wrapped = signed.wrap(5, 0, worker).expect("wrapped");
+    let keys = vec!["00".repeat(200), wrapped.iter().map(|byte| format!("{byte:02x}")).collect()];
+    let owner = WorkerKey(owner.verifying_key().to_bytes());
+    Json(KeysView { submission: format!("{:032x}", 5), owner, keys, attended: true }).into_response()
 }
 
 /// Only what is there can be kept.
