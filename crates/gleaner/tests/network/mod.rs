@@ -149,13 +149,19 @@ impl Network {
 
     /// Starts a worker on a machine that the hub has not seen before.
     pub fn start_worker(&mut self) {
+        let url = self.url();
+        self.start_worker_at(&url);
+    }
+
+    /// Starts a worker that reaches the hub at this address.
+    pub fn start_worker_at(&mut self, url: &str) {
         self.machines += 1;
         let number = self.machines.to_string();
         let log = std::fs::File::create(self.folder().join(format!("worker-{number}.log"))).expect("a log");
         let child = gleaner()
             .arg("--dir")
             .arg(self.state())
-            .args(["share", "--hub", &self.url(), "--number", &number, "--name", &format!("worker-{number}")])
+            .args(["share", "--hub", url, "--number", &number, "--name", &format!("worker-{number}")])
             .args(["--no-gpu", "--cpu-slots", "4"])
             .stdout(Stdio::null())
             .stderr(log)

@@ -77,6 +77,32 @@ pub fn talkative(milliseconds: u64) -> Vec<u8> {
     ))
 }
 
+/// Writes a file that it reads to stdout.
+pub fn copying(path: &str) -> Vec<u8> {
+    let (length, buffer) = (path.len(), 65_536);
+    wat::parse_str(format!(
+        r#"(module
+          (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
+          (import "wasi_snapshot_preview1" "fd_read" (func $read (param i32 i32 i32 i32) (result i32)))
+          (import "wasi_snapshot_preview1" "path_open"
+            (func $open (param i32 i32 i32 i32 i32 i64 i64 i32 i32) (result i32)))
+          (memory (export "memory") 2)
+          (data (i32.const 100) "{path}")
+          (func (export "_start")
+            (if (call $open (i32.const 3) (i32.const 1) (i32.const 100) (i32.const {length}) (i32.const 0)
+                (i64.const 2) (i64.const 0) (i32.const 0) (i32.const 12)) (then unreachable))
+            (block $end (loop $next
+              (i32.store (i32.const 0) (i32.const {buffer}))
+              (i32.store (i32.const 4) (i32.const 60000))
+              (if (call $read (i32.load (i32.const 12)) (i32.const 0) (i32.const 1) (i32.const 8)) (then unreachable))
+              (br_if $end (i32.eqz (i32.load (i32.const 8))))
+              (i32.store (i32.const 4) (i32.load (i32.const 8)))
+              (drop (call $write (i32.const 1) (i32.const 0) (i32.const 1) (i32.const 8)))
+              (br $next)))))"#
+    ))
+    .expect("a valid module")
+}
+
 /// Never ends.
 pub fn endless() -> Vec<u8> {
     module(r#"(func (export "_start") (loop $for_ever (br $for_ever)))"#)
