@@ -3,7 +3,7 @@ use super::Shape;
 
 const SECOND: u64 = 1_000_000_000;
 /// What a line that was idle may have carried before anybody looked: threads do not wake to the microsecond.
-const SLACK_NS: u64 = 500_000;
+const SLACK_NS: u64 = 2_000_000;
 
 /// What happens to a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

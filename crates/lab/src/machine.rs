@@ -45,6 +45,8 @@ impl Machine {
         // Without an address of the other kind, nobody tries it first and waits for its end.
         machine.set("ipv6/conf/all/disable_ipv6", "1")?;
         machine.set("ipv6/conf/default/disable_ipv6", "1")?;
+        // An address that was added beside another one outlives it.
+        machine.set("ipv4/conf/all/promote_secondaries", "1")?;
         machine.ip("link set lo up")?;
         Ok(machine)
     }

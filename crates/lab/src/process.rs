@@ -1,7 +1,7 @@
 //! A command inside a machine.
 use super::Error;
 use std::io;
-use std::process::{Child, ChildStdout, ExitStatus, Output};
+use std::process::{Child, ChildStdin, ChildStdout, ExitStatus, Output};
 
 /// A command that runs inside a machine. It is killed when this is dropped, and by the kernel should this process die.
 #[derive(Debug)]
@@ -27,6 +27,11 @@ impl Process {
     /// What it writes, if that was piped and not taken before.
     pub fn take_stdout(&mut self) -> Option<ChildStdout> {
         self.child().stdout.take()
+    }
+
+    /// What it reads, if that was piped and not taken before.
+    pub fn take_stdin(&mut self) -> Option<ChildStdin> {
+        self.child().stdin.take()
     }
 
     /// Whether it still runs.

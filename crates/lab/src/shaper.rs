@@ -14,9 +14,11 @@ use std::time::Instant;
 /// Buffers that are taken in before those that are due go out.
 const READS_AT_ONCE: usize = 64;
 /// What leaves a line with a rate in this time may leave it in one piece.
-const PIECE_NS: u64 = 500_000;
-/// Arrivals are late by up to this much, so that many go out at a time.
-const GRAIN_NS: u64 = 100_000;
+const PIECE_NS: u64 = 1_000_000;
+/// While there is traffic, the thread looks this often: a 32nd of the delay, within these bounds. Each look costs a
+/// switch between threads, so many packets are taken and handed over at a time.
+const GRAIN_NS_MIN: u64 = 50_000;
+const GRAIN_NS_MAX: u64 = 1_000_000;
 const SECOND: u64 = 1_000_000_000;
 
 /// What a direction of a line has carried, counted from the IP header on.
@@ -123,10 +125,10 @@ impl Carrier {
         let mut buffer = vec![0; BYTES_MAX];
         while !self.desk.over.load(Ordering::Relaxed) {
             let shape = *self.desk.shape.lock().unwrap_or_else(PoisonError::into_inner);
-            let more = self.take_in(&shape, &mut buffer);
+            let taken = self.take_in(&shape, &mut buffer);
             self.put_out();
-            if !more {
-                self.wait();
+            if taken < READS_AT_ONCE {
+                self.wait(&shape, taken > 0);
             }
         }
     }
@@ -136,17 +138,17 @@ impl Carrier {
         SECOND + u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX / 2)
     }
 
-    /// Takes what the sender has put on the line; says whether there may be more.
-    fn take_in(&mut self, shape: &Shape, buffer: &mut [u8]) -> bool {
+    /// Takes what the sender has put on the line; says how many buffers that were.
+    fn take_in(&mut self, shape: &Shape, buffer: &mut [u8]) -> usize {
         let now = self.now();
-        for _ in 0..READS_AT_ONCE {
+        for taken in 0..READS_AT_ONCE {
             match read(&self.from, &mut *buffer) {
                 Ok(length) => self.take(shape, now, &buffer[..length]),
                 Err(Errno::INTR) => {}
-                Err(_) => return false,
+                Err(_) => return taken,
             }
         }
-        true
+        READS_AT_ONCE
     }
 
     /// Decides about each packet of a buffer, and lets those go on together that lie between two lost ones.
@@ -200,12 +202,18 @@ impl Carrier {
         }
     }
 
-    fn wait(&self) {
-        let time = self.under_way.front().map(|(due, _)| {
-            let wait = due.saturating_sub(self.now()).max(GRAIN_NS);
-            Timespec { tv_sec: (wait / SECOND).cast_signed(), tv_nsec: (wait % SECOND).cast_signed() }
-        });
-        let mut events = [PollFd::new(&self.from, PollFlags::IN), PollFd::new(&self.desk.bell, PollFlags::IN)];
-        let _ = poll(&mut events, time.as_ref());
+    /// Waits until something is due or comes. What comes while there is traffic is not waited for: it comes anyway.
+    fn wait(&self, shape: &Shape, traffic: bool) {
+        let grain = (shape.delay.as_nanos() as u64 / 32).clamp(GRAIN_NS_MIN, GRAIN_NS_MAX);
+        let due = self.under_way.front().map(|(due, _)| due.saturating_sub(self.now()).max(grain));
+        let wait = if traffic { Some(due.map_or(grain, |due| due.min(grain))) } else { due };
+        let time =
+            wait.map(|wait| Timespec { tv_sec: (wait / SECOND).cast_signed(), tv_nsec: (wait % SECOND).cast_signed() });
+        let bell = PollFd::new(&self.desk.bell, PollFlags::IN);
+        if traffic {
+            let _ = poll(&mut [bell], time.as_ref());
+        } else {
+            let _ = poll(&mut [bell, PollFd::new(&self.from, PollFlags::IN)], time.as_ref());
+        }
     }
 }

@@ -1,0 +1,65 @@
+//! Long, lossy and slow lines.
+use super::child::SEED;
+use super::stage::*;
+use super::world::{bytes_of, chunks};
+use gleaner_lab::{Internet, Shape, Side, Uplink};
+
+/// Fetches over a line of this shape; says how much of what went over it was needed.
+fn fetched(name: &str, shape: Shape, count: usize) {
+    let internet = Internet::new().unwrap();
+    let source = internet.host("source", &Uplink::default()).unwrap();
+    let target = internet.host("target", &Uplink::even(shape)).unwrap();
+    let (has, gets) = (filled(count), tempfile::tempdir().unwrap());
+    let server = Actor::serves(&source.machine, 1, has.path());
+    let mut fetch = fetches(&target.machine, gets.path(), count, &[direct(1, source.address())]);
+    let done = fetch.done();
+    fetch.end();
+    server.kill();
+    assert_same(&done, gets.path(), count);
+    let (down, up) = (target.link.carried(Side::Right), target.link.carried(Side::Left));
+    let sent = source.link.carried(Side::Left).bytes as f64 / done.bytes as f64;
+    println!("{name}: {sent:.3} bytes on the line for each of {}; {down:?} {up:?}", done.bytes);
+    assert!(sent < 1.25, "{sent} bytes on the line for each that was needed");
+}
+
+#[test]
+fn chunks_cross_a_line_that_loses_one_percent() {
+    if possible() {
+        fetched("1 % loss", Shape::megabits(100).delay_ms(10).loss(0.01), 120);
+    }
+}
+
+#[test]
+fn chunks_cross_a_line_of_a_hundred_milliseconds() {
+    if possible() {
+        fetched("100 ms", Shape::megabits(100).delay_ms(50).jitter_ms(5), 120);
+    }
+}
+
+#[test]
+fn a_source_with_a_slow_uplink_is_helped_by_the_hub() {
+    if !possible() {
+        return;
+    }
+    let count = 160;
+    let internet = Internet::new().unwrap();
+    let hub = internet.host("hub", &Uplink::even(Shape::megabits(40).delay_ms(10))).unwrap();
+    let slow = Uplink { up: Shape::megabits(5).delay_ms(10), down: Shape::megabits(50).delay_ms(10) };
+    let source = internet.host("source", &slow).unwrap();
+    let target = internet.host("target", &Uplink::even(Shape::megabits(100).delay_ms(5))).unwrap();
+    let (has, kept, gets) = (filled(count), filled(count), tempfile::tempdir().unwrap());
+    let server = Actor::serves(&source.machine, 1, has.path());
+    let mut cached = Actor::start(&hub.machine, "hub", 9, kept.path(), None);
+    assert_eq!(cached.hear().as_deref(), Some("ready"));
+    let sources = [direct(1, source.address()), cache(&hub)];
+    let mut fetch = fetches(&target.machine, gets.path(), count, &sources);
+    let done = fetch.done();
+    fetch.end();
+    server.kill();
+    cached.kill();
+    assert_same(&done, gets.path(), count);
+    let total = bytes_of(&chunks(SEED, count));
+    let (from_source, from_hub) = (source.link.carried(Side::Left).bytes, hub.link.carried(Side::Left).bytes);
+    println!("slow uplink: {from_source} bytes from the source, {from_hub} from the hub; {done:?}");
+    assert!(from_source > total / 50 && from_hub > 2 * from_source, "both are used, the faster one more");
+}
