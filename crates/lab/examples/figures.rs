@@ -3,21 +3,21 @@
 use gleaner_lab::{Error, Link, Machine, Shape, Side};
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 const TIME: Duration = Duration::from_secs(4);
-/// Clock ticks a second, by which Linux counts processor time for everybody outside the kernel.
-const TICKS: f64 = 100.0;
 
-/// Processor seconds of all threads of this process whose name is this.
+/// Processor seconds of all threads of this process whose name is this. The scheduler's own count: samples taken at
+/// ticks of the clock would be wrong for threads that wake by the clock.
 fn processor_seconds(name: &str) -> f64 {
-    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
-    let stats = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("stat")).ok());
-    let ticks = stats.filter(|stat| stat.contains(&format!("({name})"))).map(|stat| {
-        let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
-        fields[11].parse::<f64>().unwrap_or(0.0) + fields[12].parse::<f64>().unwrap_or(0.0)
-    });
-    ticks.sum::<f64>() / TICKS
+    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten().map(|task| task.path());
+    let named = |task: &PathBuf| std::fs::read_to_string(task.join("comm")).is_ok_and(|comm| comm.trim() == name);
+    let spent = |task: PathBuf| {
+        let text = std::fs::read_to_string(task.join("schedstat")).ok()?;
+        text.split(' ').next()?.parse::<f64>().ok()
+    };
+    tasks.filter(named).filter_map(spent).sum::<f64>() * 1e-9
 }
 
 fn tcp(left: &Machine, right: &Machine, address: Ipv4Addr) -> std::io::Result<u64> {

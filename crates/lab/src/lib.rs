@@ -8,8 +8,8 @@
 //! **Nothing is left over**, whatever happens: namespaces have no name and devices are not persistent, so that both
 //! vanish with the process that made them, and the commands inside are killed by the kernel when it dies.
 //!
-//! **Lines are shaped here, not by the kernel.** A thread for each direction takes packets from one TUN device and puts
-//! them into the other one when they are due. netem, which does the same in the kernel, is missing from many kernels and
+//! **Lines are shaped here, not by the kernel.** A thread for each line takes packets from one TUN device and puts them
+//! into the other one when they are due. netem, which does the same in the kernel, is missing from many kernels and
 //! drops whole bursts where it should drop packets: it decides once for each buffer, and buffers hold up to 45 packets
 //! when a sender offloads segmentation. The lines here keep those large buffers, which makes them cheap, and decide for
 //! each packet within. So a figure means the same on every machine, wherever it was taken.

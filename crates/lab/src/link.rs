@@ -3,7 +3,6 @@ use super::shaper::Shaper;
 use super::{Carried, Error, Machine, Shape, tun};
 use std::net::Ipv4Addr;
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
 
 /// Packets that a device may hold until the line takes them: enough not to be a queue of its own.
 const DEVICE_PACKETS: u32 = 10_000;
@@ -25,20 +24,27 @@ impl Side {
             Self::Right => Self::Left,
         }
     }
+
+    /// The direction of what leaves here.
+    fn way(self) -> usize {
+        match self {
+            Self::Left => 0,
+            Self::Right => 1,
+        }
+    }
 }
 
 struct End {
     machine: Machine,
     device: String,
     address: Ipv4Addr,
-    /// What leaves here.
-    outward: Shaper,
 }
 
 /// A line between two machines, open at first. It is gone when this is dropped.
 pub struct Link {
     left: End,
     right: End,
+    shaper: Shaper,
 }
 
 impl Link {
@@ -47,15 +53,10 @@ impl Link {
         let (left_file, left_device) = plug_in(left.0)?;
         let (right_file, right_device) = plug_in(right.0)?;
         let seed = |from: &Machine, to: &Machine| seed(&format!("{}>{}", from.name(), to.name()));
-        let there = Shaper::start(Arc::clone(&left_file), Arc::clone(&right_file), seed(left.0, right.0))?;
-        let back = Shaper::start(right_file, left_file, seed(right.0, left.0))?;
-        let end = |(machine, address): (&Machine, Ipv4Addr), device, outward| End {
-            machine: machine.clone(),
-            device,
-            address,
-            outward,
-        };
-        let link = Self { left: end(left, left_device, there), right: end(right, right_device, back) };
+        let seeds = [seed(left.0, right.0), seed(right.0, left.0)];
+        let shaper = Shaper::start([left_file, right_file], seeds)?;
+        let end = |(machine, address): (&Machine, Ipv4Addr), device| End { machine: machine.clone(), device, address };
+        let link = Self { left: end(left, left_device), right: end(right, right_device), shaper };
         link.left.set_up(link.right.address)?;
         link.right.set_up(link.left.address)?;
         Ok(link)
@@ -63,17 +64,17 @@ impl Link {
 
     /// Shapes what leaves at this side, from now on. What is under way arrives as it would have.
     pub fn set(&self, from: Side, shape: Shape) {
-        self.end(from).outward.set(shape);
+        self.shaper.set(from.way(), shape);
     }
 
     /// How what leaves at this side is shaped.
     pub fn shape(&self, from: Side) -> Shape {
-        self.end(from).outward.shape()
+        self.shaper.shape(from.way())
     }
 
     /// What has left at this side so far.
     pub fn carried(&self, from: Side) -> Carried {
-        self.end(from).outward.carried()
+        self.shaper.carried(from.way())
     }
 
     /// The address at this side.
@@ -128,11 +129,11 @@ impl End {
     }
 }
 
-fn plug_in(machine: &Machine) -> Result<(Arc<OwnedFd>, String), Error> {
+fn plug_in(machine: &Machine) -> Result<(OwnedFd, String), Error> {
     let device = machine.next_device();
     let name = device.clone();
     let file = machine.inside(move || tun::open(&name))?;
-    Ok((Arc::new(file), device))
+    Ok((file, device))
 }
 
 /// The same names lose the same packets.

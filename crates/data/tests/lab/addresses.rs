@@ -24,8 +24,8 @@ fn a_fetch_goes_on_when_its_own_address_has_changed() {
     let done = fetch.done();
     fetch.end();
     server.kill();
-    println!("own address changed: {done:?}");
     assert_same(&done, gets.path(), COUNT);
+    assert_line("own address changed", &done, &target);
 }
 
 #[test]
@@ -45,6 +45,6 @@ fn a_fetch_goes_on_when_the_hub_tells_the_new_address_of_a_source() {
     let done = fetch.done();
     fetch.end();
     server.kill();
-    println!("source's address changed: {done:?}");
     assert_same(&done, gets.path(), COUNT);
+    assert_line("source's address changed", &done, &target);
 }

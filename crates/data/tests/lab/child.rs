@@ -45,9 +45,11 @@ async fn play(role: &str) {
         ("hub", _) => hub(store).await,
         ("serve", _) => {
             let network = open(variable(NUMBER).parse().unwrap(), std::env::var(RELAY).ok()).await;
-            let _server = Server::start(&network, store, authority());
+            let server = Server::start(&network, store, authority());
             say("ready");
-            std::future::pending().await
+            // Until its parent says that it is enough.
+            let _ = tokio::task::spawn_blocking(|| std::io::stdin().read_line(&mut String::new())).await;
+            say(&format!("sent {}", server.sent_bytes()));
         }
         ("fetch", count) => {
             let network = open(variable(NUMBER).parse().unwrap(), std::env::var(RELAY).ok()).await;

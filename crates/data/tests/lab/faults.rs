@@ -5,7 +5,7 @@ use gleaner_lab::{Host, Internet, Shape, Side, Uplink};
 const COUNT: usize = 300;
 
 /// Two sources; something happens to the first at a third.
-fn fetched_beside(happens: impl FnOnce(Actor, &Host) -> Option<Actor>) -> Done {
+fn fetched_beside(name: &str, happens: impl FnOnce(Actor, &Host) -> Option<Actor>) {
     let internet = Internet::new().unwrap();
     let line = Uplink::even(Shape::megabits(30).delay_ms(10));
     let hosts = ["one", "two"].map(|name| internet.host(name, &line).unwrap());
@@ -23,7 +23,7 @@ fn fetched_beside(happens: impl FnOnce(Actor, &Host) -> Option<Actor>) -> Done {
     one.into_iter().for_each(Actor::kill);
     two.kill();
     assert_same(&done, gets.path(), COUNT);
-    done
+    assert_line(name, &done, &target);
 }
 
 #[test]
@@ -31,11 +31,10 @@ fn a_peer_that_vanishes_is_replaced_by_the_other() {
     if !possible() {
         return;
     }
-    let done = fetched_beside(|one, _| {
+    fetched_beside("vanished", |one, _| {
         one.kill();
         None
     });
-    println!("vanished: {done:?}");
 }
 
 #[test]
@@ -43,9 +42,8 @@ fn a_peer_whose_line_stalls_is_replaced_by_the_other() {
     if !possible() {
         return;
     }
-    let done = fetched_beside(|one, host| {
+    fetched_beside("stalled", |one, host| {
         host.link.set(Side::Left, Shape::cut());
         Some(one)
     });
-    println!("stalled: {done:?}");
 }

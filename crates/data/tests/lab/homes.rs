@@ -30,9 +30,9 @@ fn fetched(nat: Nat, changes: bool) -> (Done, u64) {
     }
     let done = fetch.done();
     fetch.end();
-    server.kill();
     relay.kill();
     assert_same(&done, gets.path(), COUNT);
+    assert_sent_once(&done, server.sent());
     (done, hub.link.carried(Side::Left).bytes)
 }
 

@@ -1,10 +1,9 @@
 //! Long, lossy and slow lines.
-use super::child::SEED;
 use super::stage::*;
-use super::world::{bytes_of, chunks};
+use gleaner_data::net::schedule::Route;
 use gleaner_lab::{Internet, Shape, Side, Uplink};
 
-/// Fetches over a line of this shape; says how much of what went over it was needed.
+/// Fetches over a line of this shape.
 fn fetched(name: &str, shape: Shape, count: usize) {
     let internet = Internet::new().unwrap();
     let source = internet.host("source", &Uplink::default()).unwrap();
@@ -14,12 +13,9 @@ fn fetched(name: &str, shape: Shape, count: usize) {
     let mut fetch = fetches(&target.machine, gets.path(), count, &[direct(1, source.address())]);
     let done = fetch.done();
     fetch.end();
-    server.kill();
     assert_same(&done, gets.path(), count);
-    let (down, up) = (target.link.carried(Side::Right), target.link.carried(Side::Left));
-    let sent = source.link.carried(Side::Left).bytes as f64 / done.bytes as f64;
-    println!("{name}: {sent:.3} bytes on the line for each of {}; {down:?} {up:?}", done.bytes);
-    assert!(sent < 1.25, "{sent} bytes on the line for each that was needed");
+    assert_sent_once(&done, server.sent());
+    assert_line(name, &done, &target);
 }
 
 #[test]
@@ -55,11 +51,11 @@ fn a_source_with_a_slow_uplink_is_helped_by_the_hub() {
     let mut fetch = fetches(&target.machine, gets.path(), count, &sources);
     let done = fetch.done();
     fetch.end();
-    server.kill();
     cached.kill();
     assert_same(&done, gets.path(), count);
-    let total = bytes_of(&chunks(SEED, count));
+    assert_sent_once(&done, server.sent() + done.by(Route::Hub));
+    assert_line("slow uplink", &done, &target);
     let (from_source, from_hub) = (source.link.carried(Side::Left).bytes, hub.link.carried(Side::Left).bytes);
-    println!("slow uplink: {from_source} bytes from the source, {from_hub} from the hub; {done:?}");
-    assert!(from_source > total / 50 && from_hub > 2 * from_source, "both are used, the faster one more");
+    let both = from_source > done.bytes / 50 && from_hub > 2 * from_source;
+    assert!(both, "{from_source} bytes from the source, {from_hub} from the hub, which is eight times as fast");
 }

@@ -1,8 +1,9 @@
 //! What the parent has of its children: where they run, what they say, and what they leave on the disk.
 use super::child::{FOLDER, HTTP_PORT, NUMBER, PORT, RELAY, ROLE, SAYS, SEED};
 use super::world::{LIMIT, assert_sound, bytes_of, chunks};
+use gleaner_data::net::schedule::Route;
 use gleaner_data::store::Store;
-use gleaner_lab::{Host, Machine, Process};
+use gleaner_lab::{Host, Machine, Process, Side};
 use std::io::{BufRead, BufReader, Write};
 use std::net::Ipv4Addr;
 use std::path::Path;
@@ -17,7 +18,9 @@ pub fn possible() -> bool {
 pub fn filled(count: usize) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     let store = Store::open(dir.path(), LIMIT).unwrap();
-    chunks(SEED, count).chunks(64).for_each(|batch| drop(store.put(batch.to_vec()).unwrap()));
+    for batch in chunks(SEED, count).chunks(64) {
+        store.put(batch.to_vec()).unwrap();
+    }
     dir
 }
 
@@ -95,6 +98,15 @@ impl Actor {
         panic!("it ended without a word");
     }
 
+    /// Ends one that serves: the bytes of chunks that it has sent, whether they arrived or not.
+    pub fn sent(mut self) -> u64 {
+        self.tell("enough");
+        let said = self.hear().unwrap();
+        let sent = said.strip_prefix("sent ").unwrap().parse().unwrap();
+        self.end();
+        sent
+    }
+
     pub fn kill(self) {
         self.process.kill().unwrap();
     }
@@ -110,7 +122,7 @@ pub struct Done {
     pub bytes: u64,
     pub twice: u64,
     /// By which route how much came.
-    pub routes: Vec<(String, u64)>,
+    pub routes: Vec<(Route, u64)>,
 }
 
 impl Done {
@@ -118,8 +130,17 @@ impl Done {
         let mut words = figures.split(' ');
         let mut number = || words.next().unwrap().parse().unwrap();
         let (bytes, twice) = (number(), number());
-        let route = |word: &str| word.split_once(':').map(|(route, bytes)| (route.to_owned(), bytes.parse().unwrap()));
-        Self { bytes, twice, routes: words.filter_map(route).collect() }
+        let routes = words.map(|word| {
+            let (route, bytes) = word.split_once(':').unwrap();
+            let known = [Route::Lan, Route::Direct, Route::Hub, Route::Relay];
+            (known.into_iter().find(|known| format!("{known:?}") == route).unwrap(), bytes.parse().unwrap())
+        });
+        Self { bytes, twice, routes: routes.collect() }
+    }
+
+    /// What came by this route.
+    pub fn by(&self, route: Route) -> u64 {
+        self.routes.iter().filter(|(known, _)| *known == route).map(|(_, bytes)| bytes).sum()
     }
 }
 
@@ -144,4 +165,18 @@ pub fn assert_same(done: &Done, folder: &Path, count: usize) {
     assert_sound(folder, &chunks);
     assert_eq!(done.bytes, bytes_of(&chunks));
     assert!(done.twice * 50 < done.bytes, "{} of {} bytes twice", done.twice, done.bytes);
+}
+
+/// Those who serve have handed over less than 2 % twice. Not for connections that were lost: what a sender had queued
+/// for one counts as handed over, though it never left the machine.
+pub fn assert_sent_once(done: &Done, sent: u64) {
+    assert!(sent * 50 < done.bytes * 51, "{sent} bytes sent where {} were wanted", done.bytes);
+}
+
+/// What came over the line of the one that fetches is what it wanted, less than 2 % of it twice, and headers, which are
+/// 5 % of it.
+pub fn assert_line(name: &str, done: &Done, target: &Host) {
+    let carried = target.link.carried(Side::Right);
+    println!("{name}: {carried:?} for {done:?}");
+    assert!(carried.bytes * 100 < done.bytes * 107, "{name}: {carried:?} for {done:?}");
 }
