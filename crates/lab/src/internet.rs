@@ -1,7 +1,7 @@
 //! A router in the middle of everything, with machines and homes around it, each on a line of its own.
 use super::{Error, Link, Machine, Nat, Shape, Side};
 use std::net::Ipv4Addr;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU16, Ordering};
 
 /// The line of a machine or a home to the rest of the world.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -50,6 +50,7 @@ impl Home {
     /// One more machine at home. Addresses are those that many homes have: 192.168.1.10 and up.
     pub fn machine(&self, name: &str) -> Result<Host, Error> {
         let number = self.inside.fetch_add(1, Ordering::Relaxed);
+        assert!(number >= MACHINES_AT_HOME_FROM, "a home has room for 245 machines");
         let (own, router) = (Ipv4Addr::new(192, 168, 1, number), Ipv4Addr::new(192, 168, 1, 1));
         joined(name, own, (&self.router.machine, router), &Uplink::default())
     }
@@ -65,10 +66,15 @@ impl Home {
     }
 }
 
+/// The first of the addresses that machines get, and that of the router in the middle. RFC 2544 keeps both for tests.
+const FIRST: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 0);
+const MIDDLE: Ipv4Addr = Ipv4Addr::new(198, 19, 255, 254);
+const MACHINES_AT_HOME_FROM: u8 = 10;
+
 /// A router in the middle of everything.
 pub struct Internet {
     middle: Machine,
-    next: AtomicU8,
+    next: AtomicU16,
 }
 
 impl Internet {
@@ -76,17 +82,19 @@ impl Internet {
     pub fn new() -> Result<Self, Error> {
         let middle = Machine::new("internet")?;
         middle.forward()?;
-        Ok(Self { middle, next: AtomicU8::new(1) })
+        Ok(Self { middle, next: AtomicU16::new(1) })
     }
 
-    /// An address that nobody has yet (198.18.0.0/15 is kept for tests by RFC 2544).
+    /// An address that nobody has yet.
     pub fn free_address(&self) -> Ipv4Addr {
-        Ipv4Addr::new(198, 18, 0, self.next.fetch_add(1, Ordering::Relaxed))
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        assert!(number > 0, "an internet has room for 65,535 addresses");
+        Ipv4Addr::from_bits(FIRST.to_bits() + u32::from(number))
     }
 
     /// One more machine, with a public address.
     pub fn host(&self, name: &str, uplink: &Uplink) -> Result<Host, Error> {
-        joined(name, self.free_address(), (&self.middle, Ipv4Addr::new(198, 19, 0, 1)), uplink)
+        joined(name, self.free_address(), (&self.middle, MIDDLE), uplink)
     }
 
     /// One more home, with a public address that its machines share.
@@ -94,7 +102,7 @@ impl Internet {
         let router = self.host(name, uplink)?;
         router.machine.forward()?;
         router.machine.hide_behind(&router.link, Side::Left, nat)?;
-        Ok(Home { router, inside: AtomicU8::new(10) })
+        Ok(Home { router, inside: AtomicU8::new(MACHINES_AT_HOME_FROM) })
     }
 }
 

@@ -56,7 +56,8 @@ impl Machine {
         &self.0.name
     }
 
-    /// Does something inside, such as opening a socket, which stays inside wherever it is used afterwards.
+    /// Does something inside, such as opening a socket, which stays inside wherever it is used afterwards. One thing at
+    /// a time is done in a machine, so it must not wait for another one.
     pub fn inside<T: Send + 'static>(&self, errand: impl FnOnce() -> T + Send + 'static) -> T {
         let (done, doing) = mpsc::channel();
         let errand = move || drop(done.send(catch_unwind(AssertUnwindSafe(errand))));

@@ -3,7 +3,7 @@ use super::child::{FOLDER, HTTP_PORT, NUMBER, PORT, RELAY, ROLE, SAYS, SEED};
 use super::world::{LIMIT, assert_sound, bytes_of, chunks};
 use gleaner_data::net::schedule::Route;
 use gleaner_data::store::Store;
-use gleaner_lab::{Host, Machine, Process, Side};
+use gleaner_lab::{Error, Host, Machine, Process, Side};
 use std::io::{BufRead, BufReader, Write};
 use std::net::Ipv4Addr;
 use std::path::Path;
@@ -11,7 +11,14 @@ use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 
 /// Whether networks can be built here; says so if not.
 pub fn possible() -> bool {
-    gleaner_lab::available().inspect_err(|why| println!("skipped: {why}")).is_ok()
+    match gleaner_lab::available() {
+        Ok(()) => true,
+        Err(why @ Error::Unavailable(_)) => {
+            println!("skipped: {why}");
+            false
+        }
+        Err(other) => panic!("{other}"),
+    }
 }
 
 /// Chunks of the dataset, and a store that has them.

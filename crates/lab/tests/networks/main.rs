@@ -6,7 +6,7 @@ mod homes;
 mod leftovers;
 mod lines;
 
-use gleaner_lab::{Link, Machine};
+use gleaner_lab::{Error, Link, Machine};
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::time::Duration;
 
@@ -15,7 +15,14 @@ const RIGHT: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 
 /// Whether networks can be built here; says so if not.
 fn possible() -> bool {
-    gleaner_lab::available().inspect_err(|why| println!("skipped: {why}")).is_ok()
+    match gleaner_lab::available() {
+        Ok(()) => true,
+        Err(why @ Error::Unavailable(_)) => {
+            println!("skipped: {why}");
+            false
+        }
+        Err(other) => panic!("{other}"),
+    }
 }
 
 struct Pair {
