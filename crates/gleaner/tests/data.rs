@@ -71,9 +71,9 @@ impl Tap {
         std::thread::spawn(move || {
             while let Ok((near, _)) = listener.accept() {
                 let Ok(far) = TcpStream::connect(&hub) else { continue };
-                for (mut from, mut to) in [(&near, &far), (&far, &near)].map(|(from, to)| {
-                    (from.try_clone().expect("a socket"), to.try_clone().expect("a socket"))
-                }) {
+                for (mut from, mut to) in [(&near, &far), (&far, &near)]
+                    .map(|(from, to)| (from.try_clone().expect("a socket"), to.try_clone().expect("a socket")))
+                {
                     let keep = Arc::clone(&keep);
                     std::thread::spawn(move || {
                         let mut buffer = [0; 65_536];

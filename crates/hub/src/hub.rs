@@ -30,6 +30,7 @@ pub struct Hub {
     ending: watch::Sender<Ending>,
     stopping: watch::Sender<bool>,
     keeper: Option<JoinHandle<()>>,
+    serving: Option<tokio::task::JoinHandle<()>>,
     ended: oneshot::Receiver<Result<(), Error>>,
     /// The embedded chain's server, which ends with the hub.
     _rpc: Option<Server>,
@@ -80,9 +81,19 @@ pub async fn start(config: Config) -> Result<Hub, Error> {
         money.start(shared.keeper.clone(), stopping.subscribe());
     }
     tokio::spawn(data::sweep(Arc::clone(&shared.data), shared.keeper.clone(), stopping.subscribe()));
-    tokio::spawn(serve(listener, router(&shared), Arc::clone(&shared.metrics), stopping.subscribe()));
+    let serving = tokio::spawn(serve(listener, router(&shared), Arc::clone(&shared.metrics), stopping.subscribe()));
     tracing::info!(%address, "the hub listens");
-    Ok(Hub { address, token_file, ending, stopping, keeper: Some(keeper), ended, _rpc: rpc.flatten(), _relay: relay })
+    Ok(Hub {
+        address,
+        token_file,
+        ending,
+        stopping,
+        keeper: Some(keeper),
+        serving: Some(serving),
+        ended,
+        _rpc: rpc.flatten(),
+        _relay: relay,
+    })
 }
 
 /// The relay of this hub's network: for connected workers, and for requesters' machines that have asked.
@@ -178,6 +189,10 @@ impl Hub {
         if let Some(keeper) = self.keeper.take() {
             // The thread waits for nothing but the disk now.
             let _ = tokio::task::spawn_blocking(move || keeper.join()).await;
+        }
+        if let Some(serving) = self.serving.take() {
+            // Its port is free afterwards.
+            let _ = serving.await;
         }
     }
 

@@ -110,7 +110,9 @@ fn read(path: &Path) -> Result<[u8; SECRET_BYTES], Error> {
 fn make(path: &Path) -> Result<[u8; SECRET_BYTES], Error> {
     let mut secret = [0; SECRET_BYTES];
     getrandom::fill(&mut secret).map_err(std::io::Error::other).map_err(Error::file("draw a secret for", path))?;
-    let new = path.with_extension(format!("{}.new", std::process::id()));
+    let mut own = [0; 8];
+    getrandom::fill(&mut own).map_err(std::io::Error::other).map_err(Error::file("draw a name for", path))?;
+    let new = path.with_extension(format!("{:016x}.new", u64::from_le_bytes(own)));
     let written = || {
         let mut file = OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&new)?;
         file.write_all(&secret)?;

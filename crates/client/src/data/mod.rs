@@ -9,6 +9,7 @@ mod inputs;
 mod keys;
 mod pull;
 mod push;
+mod speeds;
 
 pub use account::Account;
 pub use attend::{Attendant, Attending};

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use gleaner_data::index::{self, Index};
 use gleaner_data::manifest::Totals;
-use gleaner_data::net::{PushControl, Uplink};
+use gleaner_data::net::{self, PushControl, Uplink};
 use gleaner_data::pack::{self, Counts, Packed};
 use gleaner_data::seal::DatasetKey;
 use gleaner_data::squeeze::Level;
@@ -15,6 +15,7 @@ use tokio::sync::watch;
 
 use super::Account;
 use super::hub::{HubData, Kept, List};
+use super::speeds::choose_level;
 use crate::Error;
 
 const LOOK_EVERY: Duration = Duration::from_millis(200);
@@ -36,7 +37,7 @@ pub struct PushProgress {
     /// What was read and squeezed.
     pub counts: Counts,
     /// What was brought.
-    pub sent: gleaner_data::net::Pushed,
+    pub sent: net::Pushed,
     /// Whether it stands still because it was told to.
     pub paused: bool,
 }
@@ -53,7 +54,7 @@ pub struct Pushed {
     /// What had to be read.
     pub counts: Counts,
     /// What had to be sent.
-    pub sent: gleaner_data::net::Pushed,
+    pub sent: net::Pushed,
     /// What its owner should know: files that kept changing, or were left out.
     pub notices: Vec<(PathBuf, &'static str)>,
 }
@@ -79,9 +80,9 @@ impl Push<'_> {
     /// Pushes a folder or a file.
     pub async fn run(&self, path: &Path, progress: impl FnMut(&PushProgress)) -> Result<Pushed, Error> {
         let mut progress = progress;
-        let mut fresh = false;
+        let (mut fresh, mut sent) = (false, net::Pushed::default());
         loop {
-            let (packed, sent, counts) = self.pack(path, fresh, &mut progress).await?;
+            let (packed, counts) = self.pack(path, fresh, &mut sent, &mut progress).await?;
             let root = packed.sealed.blob;
             let data = DataRef { root, bytes: packed.listing.bytes + root.bytes };
             let kind = if self.name.is_some() { "pushed" } else { "input" };
@@ -111,8 +112,10 @@ impl Push<'_> {
         &self,
         path: &Path,
         fresh: bool,
+        sent: &mut net::Pushed,
         progress: &mut impl FnMut(&PushProgress),
-    ) -> Result<(Packed, gleaner_data::net::Pushed, Counts), Error> {
+    ) -> Result<(Packed, Counts), Error> {
+        let level = choose_level(self.hub, path).await;
         loop {
             self.wait_while_paused(progress).await;
             let (uplink, control) = Uplink::open(Arc::clone(self.hub.cache()) as Arc<_>);
@@ -123,15 +126,16 @@ impl Push<'_> {
                 index: self.account.index(self.hub.url()),
                 fresh,
                 checksum: self.checksum,
+                level,
                 counters: Arc::clone(&counters),
                 uplink,
             };
             let packing = tokio::task::spawn_blocking(move || work.run());
             let (outcome, paused) = self.watch(packing, &control, &counters, progress).await;
-            let sent = *control.progress().borrow();
+            add(sent, *control.progress().borrow());
             match outcome {
                 Err(_) if paused => {}
-                outcome => return outcome.map(|packed| (packed, sent, counters.counts())),
+                outcome => return outcome.map(|packed| (packed, counters.counts())),
             }
         }
     }
@@ -178,6 +182,16 @@ impl Push<'_> {
     }
 }
 
+/// A push may take several lines, one after the other.
+fn add(sent: &mut net::Pushed, more: net::Pushed) {
+    let net::Pushed { known, known_bytes, chunks, bytes, again } = more;
+    sent.known += known;
+    sent.known_bytes += known_bytes;
+    sent.chunks += chunks;
+    sent.bytes += bytes;
+    sent.again += again;
+}
+
 /// What the packing thread has.
 struct Work {
     path: PathBuf,
@@ -185,6 +199,7 @@ struct Work {
     index: PathBuf,
     fresh: bool,
     checksum: bool,
+    level: Option<Level>,
     counters: Arc<pack::Progress>,
     uplink: Uplink,
 }
@@ -199,7 +214,7 @@ impl Work {
             index = self.open_index(&keys)?;
         }
         let threads = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
-        let options = pack::Options { threads, level: Some(Level::new(3)), checksum: self.checksum };
+        let options = pack::Options { threads, level: self.level, checksum: self.checksum };
         let packed = pack::pack(&self.path, &keys, &mut index, &self.uplink, options, &self.counters);
         let packed = packed.map_err(|error| Error::pack(&self.path, error))?;
         let stored =

@@ -14,6 +14,10 @@ pub const SILENCE_MAX: Millis = Millis(15_000);
 pub const DATASETS_MAX: usize = 4096;
 /// Bytes of addresses that a member may announce.
 pub const ADDRESS_BYTES_MAX: usize = 1024;
+/// What all members say they hold, in bytes of memory at most.
+const HOLDS_BYTES_MAX: usize = 256 * 1024 * 1024;
+/// How often it is looked for those who are silent.
+const SWEEP_TIME: Millis = Millis(1000);
 /// Chunks of a dataset at most, as in the store.
 const CHUNKS_MAX: usize = 1 << 26;
 
@@ -42,6 +46,8 @@ pub enum Announced {
 #[derive(Debug, Default)]
 pub struct Registry {
     datasets: BTreeMap<Hash, BTreeMap<WorkerKey, Member>>,
+    holds_bytes: usize,
+    swept: Millis,
 }
 
 impl Registry {
@@ -52,7 +58,12 @@ impl Registry {
 
     /// A member says where it is and what it holds, and is told of the others.
     pub fn announce(&mut self, now: Millis, root: Hash, key: WorkerKey, address: Vec<u8>, holds: Bitmap) -> Announced {
-        self.forget_silent(now);
+        if now >= self.swept.after(SWEEP_TIME) {
+            self.forget_silent(now);
+        }
+        if self.holds_bytes + holds.as_bytes().len() > HOLDS_BYTES_MAX {
+            return Announced::Refused("too much is told at the moment: try again later");
+        }
         if address.len() > ADDRESS_BYTES_MAX || holds.len() > CHUNKS_MAX {
             return Announced::Refused("the address or the list is too long");
         }
@@ -64,14 +75,19 @@ impl Registry {
             return Announced::Refused("too many fetch this dataset at the moment: try again later");
         }
         let others = members.values().filter(|other| other.key != key).cloned().collect();
-        members.insert(key, Member { key, address, holds, seen: now });
+        self.holds_bytes += holds.as_bytes().len();
+        if let Some(before) = members.insert(key, Member { key, address, holds, seen: now }) {
+            self.holds_bytes -= before.holds.as_bytes().len();
+        }
         Announced::Noted(others)
     }
 
     /// A member leaves a dataset.
     pub fn leave(&mut self, root: &Hash, key: &WorkerKey) {
         if let Some(members) = self.datasets.get_mut(root) {
-            members.remove(key);
+            if let Some(left) = members.remove(key) {
+                self.holds_bytes -= left.holds.as_bytes().len();
+            }
             if members.is_empty() {
                 self.datasets.remove(root);
             }
@@ -90,10 +106,13 @@ impl Registry {
 
     /// Forgets who has been silent.
     pub fn forget_silent(&mut self, now: Millis) {
+        self.swept = now;
         self.datasets.retain(|_, members| {
             members.retain(|_, member| member.seen.after(SILENCE_MAX) > now);
             !members.is_empty()
         });
+        let members = self.datasets.values().flat_map(BTreeMap::values);
+        self.holds_bytes = members.map(|member| member.holds.as_bytes().len()).sum();
     }
 }
 
@@ -152,5 +171,11 @@ mod tests {
         assert!(matches!(refused, Announced::Refused(_)));
         let long = registry.announce(Millis(0), Hash([1; 32]), key(1), vec![0; 2000], Bitmap::new(10));
         assert!(matches!(long, Announced::Refused(_)));
+        let told =
+            (0..40).map(|who| registry.announce(Millis(0), Hash([2; 32]), key(who), vec![], Bitmap::new(1 << 26)));
+        let told: Vec<_> = told.collect();
+        assert!(matches!(told[0], Announced::Noted(_)) && matches!(told[39], Announced::Refused(_)));
+        registry.forget_silent(Millis(1_000_000));
+        assert_eq!(registry.holds_bytes, 0);
     }
 }
