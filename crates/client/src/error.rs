@@ -128,8 +128,8 @@ impl Error {
         move |source| Self::File { action, path, source }
     }
 
-    pub(crate) fn pack(path: &Path, error: gleaner_data::pack::Error) -> Self {
-        let (mut reason, mut deeper) = (error.to_string(), std::error::Error::source(&error));
+    pub(crate) fn pack(path: &Path, error: &gleaner_data::pack::Error) -> Self {
+        let (mut reason, mut deeper) = (error.to_string(), std::error::Error::source(error));
         while let Some(cause) = deeper {
             reason = format!("{reason}: {cause}");
             deeper = cause.source();

@@ -74,7 +74,8 @@ impl Client {
             let path_of = |result: &ResultView| {
                 if single { place.to_path_buf() } else { place.join(result.index.to_string()) }
             };
-            let fetches = page.results.iter().map(|result| fetch_output(hub, keys, result, path_of(result)));
+            let fetches =
+                page.results.iter().map(|result| fetch_output(hub, keys, &group.extent, result, path_of(result)));
             let mut fetches = stream::iter(fetches).buffered(FETCHES_MAX);
             while let Some(one) = fetches.try_next().await? {
                 fetched.add(&one);
@@ -102,11 +103,17 @@ async fn put_together(extent: Extent, place: &Path) -> Result<PathBuf, Error> {
     Ok(written)
 }
 
-async fn fetch_output(hub: &HubData, keys: &Keys, result: &ResultView, path: PathBuf) -> Result<Fetched, Error> {
+async fn fetch_output(
+    hub: &HubData,
+    keys: &Keys,
+    extent: &Extent,
+    result: &ResultView,
+    path: PathBuf,
+) -> Result<Fetched, Error> {
     match result.output {
         Output::Inline { .. } => {
             let sealed = result.output.content().unwrap_or_default();
-            let opened = keys.open_short(u64::from(result.index), sealed);
+            let opened = keys.open_short(extent.value(result.index), sealed);
             let content = opened.map_err(|error| Error::answer(hub.url(), error))?;
             keep_inline(&content, &path).await
         }
@@ -138,6 +145,9 @@ async fn keep_inline(content: &[u8], path: &Path) -> Result<Fetched, Error> {
 /// Pulls an output: into a folder beside its place, which takes its name once it is whole.
 async fn pull(hub: &HubData, keys: &Keys, root: BlobRef, path: &Path, single: bool) -> Result<(), Error> {
     let part = part_of(path);
+    if tokio::fs::symlink_metadata(&part).await.is_ok_and(|there| !there.is_dir()) {
+        tokio::fs::remove_file(&part).await.map_err(Error::file("remove", &part))?;
+    }
     let pull = Pull { hub, root, opens: Opens::Keys(keys), steer: None };
     pull.run(&part, |_| {}).await?;
     let (path, from) = (path.to_path_buf(), part.clone());

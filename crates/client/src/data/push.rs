@@ -216,10 +216,10 @@ impl Work {
         let threads = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
         let options = pack::Options { threads, level: self.level, checksum: self.checksum };
         let packed = pack::pack(&self.path, &keys, &mut index, &self.uplink, options, &self.counters);
-        let packed = packed.map_err(|error| Error::pack(&self.path, error))?;
+        let packed = packed.map_err(|error| Error::pack(&self.path, &error))?;
         let stored =
             self.uplink.put(packed.sealed.blob, packed.sealed.bytes.clone()).and_then(|()| self.uplink.flush());
-        stored.map_err(|error: PortError| Error::pack(&self.path, pack::Error::Sink(error)))?;
+        stored.map_err(|error: PortError| Error::pack(&self.path, &pack::Error::Sink(error)))?;
         Ok(packed)
     }
 
@@ -230,7 +230,7 @@ impl Work {
                 Err(index::Error::Busy { .. }) if begun.elapsed() < BUSY_TIME_MAX => {
                     std::thread::sleep(Duration::from_millis(50));
                 }
-                opened => return opened.map_err(|error| Error::pack(&self.path, pack::Error::Index(error))),
+                opened => return opened.map_err(|error| Error::pack(&self.path, &pack::Error::Index(error))),
             }
         }
     }

@@ -1,6 +1,6 @@
 //! The test binary as a machine: serves, caches, relays or fetches in the network that it was born in.
 use super::world::*;
-use gleaner_data::net::http::{Cache, router};
+use gleaner_data::net::http::{Access, Cache, router};
 use gleaner_data::net::schedule::{Holds, Role};
 use gleaner_data::net::{Carrier, Control, Fetch, Network, Peer, Progress, Right, Server, Setup, Update};
 use gleaner_data::store::Store;
@@ -75,7 +75,7 @@ async fn hub(store: Arc<Store>) {
     let _relay = gleaner_data::net::relay::Relay::start((Ipv4Addr::UNSPECIFIED, RELAY_PORT).into(), |_| true).await;
     let listener = tokio::net::TcpListener::bind((Ipv4Addr::UNSPECIFIED, HTTP_PORT)).await.unwrap();
     say("ready");
-    axum::serve(listener, router(store, authority())).await.unwrap();
+    axum::serve(listener, router(store, Arc::new(authority()))).await.unwrap();
 }
 
 /// Fetches from whoever is named on standard input, one source a line, and says how far it is.
@@ -116,7 +116,7 @@ async fn joins(network: &Network, control: &Control, line: &str) {
     let words: Vec<&str> = line.split(' ').collect();
     let grant = grant(network.key(), Right::Fetch);
     let (carrier, role): (Arc<dyn Carrier>, Role) = match words[..] {
-        ["hub", url] => (Arc::new(Cache::new(url, &grant).unwrap()), Role::Origin),
+        ["hub", url] => (Arc::new(Cache::new(url, Access::Grant(grant)).unwrap()), Role::Origin),
         [how, number, place] => {
             let id = key(number.parse().unwrap()).verifying_key().to_bytes();
             let address = EndpointAddr::new(EndpointId::from_bytes(&id).unwrap());

@@ -9,6 +9,7 @@ use crate::net::schedule::{Effect, RequestId, Scheduler, SourceId, TICK, Wanted}
 use crate::net::serve::blocking;
 use crate::store::{Bitmap, Store};
 use gleaner_wire::{BlobRef, Hash};
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -182,9 +183,9 @@ impl<W: Iterator<Item = Wish> + Send + 'static> Running<W> {
         let Wish { position, blob } = wish;
         if held {
             self.progress.known += 1;
-        } else if !self.positions.contains_key(&blob.id) {
+        } else if let Entry::Vacant(vacant) = self.positions.entry(blob.id) {
             let bytes = u32::try_from(blob.bytes).unwrap_or(u32::MAX);
-            self.positions.insert(blob.id, position);
+            vacant.insert(position);
             self.blobs.insert(position, blob);
             self.scheduler.want(Wanted { position, bytes });
         }

@@ -42,10 +42,10 @@ async fn missing(State(hub): State<Hub>, headers: HeaderMap, body: Bytes) -> Res
 
 async fn want(State(hub): State<Hub>, headers: HeaderMap, body: Bytes) -> Result<Body, Refused> {
     hub.door.admits(&headers, Right::Fetch)?;
-    Ok(Body::from_stream(frames(hub.store, ids_of(&body)?)))
+    Ok(Body::from_stream(frames(hub.store, &ids_of(&body)?)))
 }
 
-fn frames(store: Arc<Store>, ids: Vec<Hash>) -> impl Stream<Item = Result<Bytes, Error>> {
+fn frames(store: Arc<Store>, ids: &[Hash]) -> impl Stream<Item = Result<Bytes, Error>> + use<> {
     let batches: Vec<Vec<Hash>> = ids.chunks(BATCH_CHUNKS).map(<[Hash]>::to_vec).collect();
     let read = move |batch: Vec<Hash>| {
         let store = Arc::clone(&store);
@@ -90,6 +90,7 @@ async fn give(State(hub): State<Hub>, headers: HeaderMap, body: Body) -> Result<
     if gift.is_ended() { Ok(StatusCode::NO_CONTENT) } else { Err(Error::Malformed("a gift without an end").into()) }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "made for map_err")]
 fn broken_off(why: axum::Error) -> Error {
     Error::Lost { peer: "the giver".to_owned(), why: why.to_string() }
 }
