@@ -149,15 +149,15 @@ pub enum ToHub {
         /// The text, at most [`crate::LOG_BYTES_MAX`].
         text: String,
     },
-    /// It holds this much of these datasets, and of no others that are worth mentioning; at most
-    /// [`crate::HELD_MAX`] of them.
-    Holds(Vec<Held>),
     /// The owner wants the machine; no new work.
     Paused,
     /// The owner has given it back.
     Resumed,
     /// The worker is about to go; what it holds should go elsewhere at once.
     Leaving,
+    /// It holds this much of these datasets, and of no others that are worth mentioning; at most
+    /// [`crate::HELD_MAX`] of them.
+    Holds(Vec<Held>),
 }
 
 /// Why bytes are not a message.

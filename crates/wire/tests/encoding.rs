@@ -2,8 +2,8 @@
 //! from outside may be anything, and is decoded or refused, never a panic.
 use gleaner_wire::job_file::{JobFile, line_of};
 use gleaner_wire::{
-    Address, Amount, AttemptId, BlobRef, ByteSize, Cause, DecodeError, DeviceKind, DeviceOffer, Extent, Finished,
-    InputSpec, JobId, Limits, MESSAGE_BYTES_MAX, Micros, Millis, Offer, Outcome, Output, Runtime, RuntimeOffer,
+    Address, Amount, AttemptId, BlobRef, ByteSize, Cause, DecodeError, DeviceKind, DeviceOffer, Extent, Finished, Hash,
+    Held, InputSpec, JobId, Limits, MESSAGE_BYTES_MAX, Micros, Millis, Offer, Outcome, Output, Runtime, RuntimeOffer,
     StartAttempt, TaskSpec, ToHub, ToWorker, Work, WorkerId, WorkerKey, decode, encode,
 };
 use proptest::prelude::*;
@@ -63,13 +63,14 @@ fn to_hub() -> Vec<(ToHub, &'static str)> {
         (ToHub::Paused, "04"),
         (ToHub::Resumed, "05"),
         (ToHub::Leaving, "06"),
+        (ToHub::Holds(vec![Held { root: Hash([1; 32]), bytes: 300 }]), HOLDS),
     ]
 }
 
 const CHALLENGE: &str = "00020101010101010101010101010101010101010101010101010101010101010101";
 const SPEC: &str = concat!(
-    "03030101740083d9dab06011479163c7c4d5fa735f911bac86729f56aaa115b7eed2eb66e0220101077b696e6465787d0101",
-    "0103010202696e00e0d403808080800180808020",
+    "03030101740083d9dab06011479163c7c4d5fa735f911bac86729f56aaa115b7eed2eb66e022010101077b696e6465787d01",
+    "010103010302696e0000e0d403808080800180808020",
 );
 const HELLO: &str = concat!(
     "0002020202020202020202020202020202020202020202020202020202020202020240030303030303030303030303030303",
@@ -77,6 +78,7 @@ const HELLO: &str = concat!(
     "77026575010404040404040404040404040404040404040404010108",
     "6c6c766d7069706580804001640101e80701ffff03000105",
 );
+const HOLDS: &str = "07010101010101010101010101010101010101010101010101010101010101010101ac02";
 const FINISHED: &str = concat!(
     "02020305dc0b000194aa73e5d53ded06f0dcc593d9fe8a33664d3695be88d9fba0b872938059f2130106010104046c617465",
     "070002",

@@ -21,6 +21,7 @@ use std::io::{Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 /// Everything about data.
 pub(crate) struct Data {
@@ -36,13 +37,15 @@ pub(crate) struct Data {
 
 /// Machines of requesters that are remembered; with one more, all are forgotten and come again when they ask.
 const GUESTS_MAX: usize = 4096;
+/// How long another one's store is waited for.
+const LET_GO_TIME: Duration = Duration::from_secs(5);
 
 impl Data {
     /// Opens or makes the store and the catalog in the hub's folder.
     pub(crate) fn open(dir: &Path, bytes_max: u64, place: Place) -> Result<Self, Error> {
         let wrong = |source| Error::Store { path: dir.join("chunks"), source };
         let options = Options { place, ..Options::with_limit(bytes_max) };
-        let store = Store::open_with(&dir.join("chunks"), options).map_err(wrong)?;
+        let store = open_store(&dir.join("chunks"), &options).map_err(wrong)?;
         let catalog = Arc::new(Catalog::open(&dir.join("data.db"))?);
         let desk = Desk::new(Arc::clone(&catalog));
         let signer = signing_key(&dir.join("data.key"))?;
@@ -72,6 +75,19 @@ impl Data {
     /// Whether everything that the hub can see of an output is here.
     pub(crate) fn holds_output(&self, output: &Output) -> bool {
         output.root().is_none_or(|root| self.holds(&root))
+    }
+}
+
+/// Opens the store. A hub that was just ended in the same process may need a moment to let go of it.
+fn open_store(folder: &Path, options: &Options) -> Result<Store, gleaner_data::store::Error> {
+    let begun = Instant::now();
+    loop {
+        match Store::open_with(folder, options.clone()) {
+            Err(gleaner_data::store::Error::Locked { .. }) if begun.elapsed() < LET_GO_TIME => {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            opened => return opened,
+        }
     }
 }
 

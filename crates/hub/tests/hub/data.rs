@@ -69,12 +69,12 @@ async fn chunks_are_for_those_with_a_token_and_lists_for_those_whose_business_it
 async fn a_full_store_says_so() {
     let dir = tempfile::tempdir().unwrap();
     let mut config = config(dir.path(), Params::default());
-    config.data_bytes_max = ByteSize(10_000);
+    config.data_bytes_max = ByteSize(1_500_000);
     let hub = gleaner_hub::start(config).await.unwrap();
     let api = Api::of(&hub);
-    api.store(&[1; 8000]).await;
-    assert_eq!(register(&api, "pushed", &[&[1; 8000]]).await, StatusCode::CREATED);
-    let response = api.post("/api/v1/chunks").body(gift(&[&[2; 8000]])).send().await.unwrap();
+    api.store(&[1; 1_000_000]).await;
+    assert_eq!(register(&api, "pushed", &[&[1; 1_000_000]]).await, StatusCode::CREATED);
+    let response = api.post("/api/v1/chunks").body(gift(&[&[2; 1_000_000]])).send().await.unwrap();
     assert_eq!(response.status(), StatusCode::INSUFFICIENT_STORAGE, "what is kept is not given up");
     hub.stop().await;
 }
