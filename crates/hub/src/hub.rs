@@ -90,7 +90,17 @@ pub async fn start(config: Config) -> Result<Hub, Error> {
     tokio::spawn(inbox::attend(Arc::clone(&shared.inbox), Arc::clone(&shared.data), stopping.subscribe()));
     tokio::spawn(serve(listener, router(&shared), Arc::clone(&shared.metrics), stopping.subscribe()));
     tracing::info!(%address, "the hub listens");
-    Ok(Hub { address, token_file, ending, stopping, keeper: Some(keeper), ended, _rpc: rpc.flatten(), _relay: relay, sftp })
+    Ok(Hub {
+        address,
+        token_file,
+        ending,
+        stopping,
+        keeper: Some(keeper),
+        ended,
+        _rpc: rpc.flatten(),
+        _relay: relay,
+        sftp,
+    })
 }
 
 /// The relay of this hub's network: for connected workers, and for requesters' machines that have asked.
@@ -102,7 +112,12 @@ async fn relay(address: SocketAddr, shared: &Shared) -> Result<Relay, Error> {
 
 /// The door for people who bring data by SFTP.
 #[cfg(target_os = "linux")]
-async fn sftp(address: SocketAddr, dir: &Path, shared: &Shared, stopping: watch::Receiver<bool>) -> Result<Sftp, Error> {
+async fn sftp(
+    address: SocketAddr,
+    dir: &Path,
+    shared: &Shared,
+    stopping: watch::Receiver<bool>,
+) -> Result<Sftp, Error> {
     inbox::open_sftp(address, dir, Arc::clone(&shared.inbox), Arc::clone(&shared.tokens), stopping).await
 }
 

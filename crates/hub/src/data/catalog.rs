@@ -145,7 +145,13 @@ impl Catalog {
                 "UPDATE dataset SET kind = ?4, until = ?5 WHERE kind = 0 AND owner = ?1 AND label = ?2 AND root != ?3
                  AND root IN (SELECT root FROM opened)",
             )?
-            .execute(params![newer.owner, newer.label, newer.data.root.id.0, Kind::Input.number(), until])?;
+            .execute(params![
+                newer.owner,
+                newer.label,
+                newer.data.root.id.0,
+                Kind::Input.number(),
+                until
+            ])?;
             Ok(())
         })
     }

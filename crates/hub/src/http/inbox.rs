@@ -3,7 +3,7 @@ use super::Shared;
 use super::data::{blocking, root_of};
 use super::parameters::Parameters;
 use super::problem::Problem;
-use crate::inbox::{self, Arrived, Inbox, PLAIN, PAGE, Spot, Stage, part_name};
+use crate::inbox::{self, Arrived, Inbox, PAGE, PLAIN, Spot, Stage, part_name};
 use axum::Json;
 use axum::body::Body;
 use axum::extract::{Path, State};
@@ -198,13 +198,14 @@ impl Arriving {
     async fn open(&self, piece: Option<Piece>) -> Result<Result<(tokio::fs::File, u64), u64>, Problem> {
         let (inbox, spot, modified) = (Arc::clone(&self.inbox), self.spot.clone(), self.modified);
         let opened = blocking(move || {
-            let opened = inbox.prepare(&spot.top.user, piece.map_or(0, |piece| piece.total - piece.first)).and_then(|()| {
-                let part = inbox::open_part(&inbox.dir, &spot, modified)?;
-                if piece.is_none() {
-                    part.file.set_len(0)?;
-                }
-                Ok(part)
-            });
+            let opened =
+                inbox.prepare(&spot.top.user, piece.map_or(0, |piece| piece.total - piece.first)).and_then(|()| {
+                    let part = inbox::open_part(&inbox.dir, &spot, modified)?;
+                    if piece.is_none() {
+                        part.file.set_len(0)?;
+                    }
+                    Ok(part)
+                });
             opened.map_err(folder(&inbox))
         });
         let part = opened.await?;
@@ -279,7 +280,8 @@ mod tests {
     #[test]
     fn pieces_are_read_as_http_writes_them() {
         assert_eq!(Piece::parse("bytes 0-9/20"), Some(Piece { first: 0, end: 10, total: 20 }));
-        for wrong in ["", "bytes", "bytes 0-9", "bytes 0-20/20", "bytes 9-0/20", "bytes */20", "bytes 0-9/*", "0-9/20"] {
+        for wrong in ["", "bytes", "bytes 0-9", "bytes 0-20/20", "bytes 9-0/20", "bytes */20", "bytes 0-9/*", "0-9/20"]
+        {
             assert_eq!(Piece::parse(wrong), None, "{wrong}");
         }
     }

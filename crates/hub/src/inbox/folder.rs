@@ -15,8 +15,7 @@ use std::time::{Duration, SystemTime};
 /// Parts that nobody has gone on with for this long are removed when the hub starts.
 const PART_AGE_MAX: Duration = Duration::from_secs(7 * 24 * 3600);
 
-const FOLDER: OFlags =
-    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// A file of which something has arrived.
 #[derive(Debug)]
@@ -60,7 +59,8 @@ pub(super) fn user_folder(inbox: &Path, user: &User) -> rustix::io::Result<Owned
 /// Opens or makes the part of a file.
 pub(crate) fn open_part(inbox: &Path, spot: &Spot, modified_ms: Option<u64>) -> io::Result<Part> {
     let folder = user_folder(inbox, &spot.top.user)?;
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let flags =
+        OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = openat(folder, part_name(spot, modified_ms), flags, Mode::from_raw_mode(0o644))?;
     let stat = fstat(&file)?;
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {

@@ -57,7 +57,8 @@ pub(crate) struct Spot {
 impl Spot {
     /// Checks a user and a path of an upload. The reason is for people.
     pub(crate) fn parse(user: &str, path: &str) -> Result<Self, String> {
-        let user = User::parse(user).ok_or("a user's name has 1 to 64 letters, digits, `.`, `_` or `-`, no dot in front")?;
+        let user =
+            User::parse(user).ok_or("a user's name has 1 to 64 letters, digits, `.`, `_` or `-`, no dot in front")?;
         if path.len() > PATH_BYTES_MAX || path.split('/').count() > DEPTH_MAX {
             return Err("the path is too long".to_owned());
         }
@@ -68,7 +69,8 @@ impl Spot {
             }
             names.push(Name::new(name.as_bytes().to_vec()).map_err(|error| error.to_string())?);
         }
-        let top = Top::new(user, names.remove(0).as_bytes()).ok_or("the name of a dataset does not start with a dot")?;
+        let top =
+            Top::new(user, names.remove(0).as_bytes()).ok_or("the name of a dataset does not start with a dot")?;
         Ok(Self { top, below: names })
     }
 }
@@ -84,7 +86,9 @@ mod tests {
         for user in ["", ".", "..", ".ada", "a/b", "a b", "ä", &"a".repeat(65)] {
             assert!(Spot::parse(user, "file").is_err(), "{user:?}");
         }
-        for path in ["", "/", "..", "../x", "a/../b", "a//b", "a/", "/a", "a/.", ".hidden/x", "a/.gleaner-part-1", "a\0"] {
+        for path in
+            ["", "/", "..", "../x", "a/../b", "a//b", "a/", "/a", "a/.", ".hidden/x", "a/.gleaner-part-1", "a\0"]
+        {
             assert!(Spot::parse("ada", path).is_err(), "{path:?}");
         }
     }
