@@ -65,6 +65,9 @@ pub struct Args {
     /// Starting credit of a requester that the hub has not seen before, with --chain none
     #[arg(long, value_name = "AMOUNT", default_value = "100 GLN")]
     credit: Amount,
+    /// Address where people without this program bring data by SFTP; the hub can read what comes this way
+    #[arg(long, value_name = "ADDRESS")]
+    sftp: Option<SocketAddr>,
     /// Listen on an address that other machines reach, although HTTP is not encrypted
     #[arg(long)]
     allow_remote: bool,
@@ -170,6 +173,7 @@ pub async fn perform(settings: &Settings, args: &Args) -> Result<ExitCode> {
         data_bytes_max: args.data_max,
         bucket: args.bucket()?,
         relay: args.relay()?,
+        sftp: args.sftp,
         ..gleaner_hub::Config::new(&folder, args.listen)
     };
     let mut hub = gleaner_hub::start(config).await?;
@@ -177,6 +181,12 @@ pub async fn perform(settings: &Settings, args: &Args) -> Result<ExitCode> {
     let file = folder.join("address");
     std::fs::write(&file, format!("{url}\n")).with_context(|| format!("cannot write {}", file.display()))?;
     data(&url)?;
+    if let Some(sftp) = hub.sftp() {
+        say(format!(
+            "SFTP at {}, host key {}; user: any requester's name, password: the hub's token",
+            sftp.address, sftp.fingerprint
+        ));
+    }
     say(format!("the hub keeps its state in {}; Ctrl-C ends it", folder.display()));
     tokio::select! {
         stopped = hub.stopped() => stopped?,

@@ -25,6 +25,12 @@ pub struct Config {
     pub bucket: Option<Bucket>,
     /// Where the relay for machines that cannot reach each other listens; nowhere, if there is to be none.
     pub relay: Option<SocketAddr>,
+    /// Where people without the program bring data by SFTP; nowhere, if they cannot. Only on Linux.
+    pub sftp: Option<SocketAddr>,
+    /// The most bytes that all uploads may take before they are removed.
+    pub inbox_bytes_max: ByteSize,
+    /// The most bytes that one user's uploads may take.
+    pub inbox_user_bytes_max: ByteSize,
     /// Where money is.
     pub chain: ChainConfig,
     /// How credits are sold for ordinary money, if they are.
@@ -44,6 +50,9 @@ impl Config {
             data_bytes_max: ByteSize::mib(64 * 1024),
             bucket: None,
             relay: None,
+            sftp: None,
+            inbox_bytes_max: ByteSize::mib(64 * 1024),
+            inbox_user_bytes_max: ByteSize::mib(64 * 1024),
             chain: ChainConfig::None,
             fiat: None,
             params: Params::default(),

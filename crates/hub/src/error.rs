@@ -63,6 +63,9 @@ pub enum Error {
     /// Machines cannot reach each other through this hub.
     #[error("the relay for machines that cannot reach each other does not start")]
     Relay(#[source] gleaner_data::net::Error),
+    /// Nobody can come by SFTP.
+    #[error("SFTP does not start: choose another address with --sftp, or leave it out")]
+    Sftp(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The folder is of a hub whose money is elsewhere.
     #[error(
         "the hub in {path} was founded with its money {}: start it so, or choose another folder with --dir",

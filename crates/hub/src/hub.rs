@@ -1,6 +1,7 @@
 //! A running hub: what starts it, what stops it, and nothing in between.
 use crate::data::{self, Data};
 use crate::http::{Shared, router, serve};
+use crate::inbox::{self, Inbox, Limits, Sftp};
 use crate::journal::{Archive, Journal};
 use crate::keeper::{Ending, Keeper, Parts, channel};
 use crate::live::Live;
@@ -36,6 +37,7 @@ pub struct Hub {
     _rpc: Option<Server>,
     /// The relay, too.
     _relay: Option<Relay>,
+    sftp: Option<Sftp>,
 }
 
 /// Starts a hub: takes its folder, replays its journal, listens.
@@ -55,7 +57,8 @@ pub async fn start(config: Config) -> Result<Hub, Error> {
     let (ending, ending_seen) = watch::channel(Ending::No);
     let (stopping, stopping_seen) = watch::channel(false);
     // A long journal takes a while to replay, and the disk may be slow.
-    let (chain, fiat, dir, relay_at) = (config.chain.clone(), config.fiat.clone(), config.dir.clone(), config.relay);
+    let (chain, fiat, dir) = (config.chain.clone(), config.fiat.clone(), config.dir.clone());
+    let (relay_at, sftp_at) = (config.relay, config.sftp);
     let opening = tokio::task::spawn_blocking(move || open(&config, lock, runtime, ending_seen, stopping_seen));
     let Opened { keeper, mut shared, token_file, journal_path } = opening.await.map_err(|_| Error::Defect)??;
     let bell = keeper.bell();
@@ -69,6 +72,10 @@ pub async fn start(config: Config) -> Result<Hub, Error> {
         None => None,
     };
     shared.relay_port = relay.as_ref().map(|relay| relay.address().port());
+    let sftp = match sftp_at {
+        Some(address) => Some(sftp(address, &dir, &shared, stopping.subscribe()).await?),
+        None => None,
+    };
     let shared = Arc::new(shared);
     let (ended_sender, ended) = oneshot::channel();
     let keeper = std::thread::Builder::new().name("hub-keeper".to_owned()).spawn(move || {
@@ -81,6 +88,7 @@ pub async fn start(config: Config) -> Result<Hub, Error> {
         money.start(shared.keeper.clone(), stopping.subscribe());
     }
     tokio::spawn(data::sweep(Arc::clone(&shared.data), shared.keeper.clone(), stopping.subscribe()));
+    tokio::spawn(inbox::attend(Arc::clone(&shared.inbox), Arc::clone(&shared.data), stopping.subscribe()));
     let serving = tokio::spawn(serve(listener, router(&shared), Arc::clone(&shared.metrics), stopping.subscribe()));
     tracing::info!(%address, "the hub listens");
     Ok(Hub {
@@ -93,6 +101,7 @@ pub async fn start(config: Config) -> Result<Hub, Error> {
         ended,
         _rpc: rpc.flatten(),
         _relay: relay,
+        sftp,
     })
 }
 
@@ -101,6 +110,23 @@ async fn relay(address: SocketAddr, shared: &Shared) -> Result<Relay, Error> {
     let (tokens, data) = (Arc::clone(&shared.tokens), Arc::clone(&shared.data));
     let admits = move |key: &WorkerKey| tokens.is_connected(key) || data.is_guest(key);
     Relay::start(address, admits).await.map_err(Error::Relay)
+}
+
+/// The door for people who bring data by SFTP.
+#[cfg(target_os = "linux")]
+async fn sftp(
+    address: SocketAddr,
+    dir: &Path,
+    shared: &Shared,
+    stopping: watch::Receiver<bool>,
+) -> Result<Sftp, Error> {
+    inbox::open_sftp(address, dir, Arc::clone(&shared.inbox), Arc::clone(&shared.tokens), stopping).await
+}
+
+/// Only Linux keeps users inside their folders, whatever happens to the folders meanwhile.
+#[cfg(not(target_os = "linux"))]
+async fn sftp(_: SocketAddr, _: &Path, _: &Shared, _: watch::Receiver<bool>) -> Result<Sftp, Error> {
+    Err(Error::Sftp("it needs Linux".into()))
 }
 
 struct Opened {
@@ -126,6 +152,8 @@ fn open(
     let tokens = Tokens::open(&token_file)?;
     let place = config.bucket.clone().map_or(Place::Disk, Place::S3);
     let data = Arc::new(Data::open(dir, config.data_bytes_max.0, place)?);
+    let limits = Limits { user_bytes_max: config.inbox_user_bytes_max.0, all_bytes_max: config.inbox_bytes_max.0 };
+    let uploads = Arc::new(Inbox::open(dir, limits)?);
     let journal_path = dir.join("hub.db");
     let wrong = |source| Error::Journal { path: journal_path.clone(), source };
     let params = Params { orders: config.chain.is_some(), ..config.params.clone() };
@@ -159,6 +187,7 @@ fn open(
         keeper: handle,
         tokens,
         data,
+        inbox: uploads,
         relay_port: None,
         archive,
         logs: log_reader,
@@ -176,6 +205,11 @@ impl Hub {
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Where people bring data by SFTP, if they can.
+    pub fn sftp(&self) -> Option<&Sftp> {
+        self.sftp.as_ref()
     }
 
     /// The file with the operator's token.

@@ -7,11 +7,20 @@ use std::path::{Path, PathBuf};
 
 use ed25519_dalek::SigningKey;
 use gleaner_data::seal::{AccountSecret, Keys};
+use gleaner_wire::api::DatasetView;
 use gleaner_wire::{Hash, WorkerKey};
 
 use crate::Error;
 
 const SECRET_BYTES: usize = 32;
+/// What stands before a name that is not sealed.
+const PLAIN: &[u8] = b"plain:";
+
+/// The name of a dataset that came by a hub's inbox: the hub has sealed it, and knows its name and its key.
+pub(super) fn plain_name(label: &str) -> Option<String> {
+    let bytes = super::unhex(label)?;
+    Some(String::from_utf8_lossy(bytes.strip_prefix(PLAIN)?).into_owned())
+}
 
 /// A requester's secret, and where it remembers what it pushed.
 #[derive(Clone, Debug)]
@@ -87,8 +96,18 @@ impl Account {
         super::hex(&self.label_keys().seal_short(0, name.as_bytes()))
     }
 
-    /// The name behind a sealed one, if it is of this account.
+    /// The name behind a sealed one, if it is of this account; or the name of what came by the hub's inbox.
     pub fn open_label(&self, label: &str) -> Option<String> {
+        plain_name(label).or_else(|| self.open_sealed_label(label))
+    }
+
+    /// The dataset of this name. One's own come first, so that a hub cannot put something else in their place.
+    pub fn find<'a>(&self, all: &'a [DatasetView], name: &str) -> Option<&'a DatasetView> {
+        let own = all.iter().find(|view| self.open_sealed_label(&view.label).as_deref() == Some(name));
+        own.or_else(|| all.iter().find(|view| plain_name(&view.label).as_deref() == Some(name)))
+    }
+
+    fn open_sealed_label(&self, label: &str) -> Option<String> {
         let opened = self.label_keys().open_short(0, &super::unhex(label)?).ok()?;
         String::from_utf8(opened).ok()
     }
@@ -161,5 +180,26 @@ mod tests {
         assert_eq!(one.open_label(&label).as_deref(), Some("films, secret"));
         assert_eq!(other.open_label(&label), None);
         assert_eq!(one.open_label("zz"), None);
+    }
+
+    #[test]
+    fn an_uploaded_dataset_has_a_name_for_everybody_but_never_that_of_ones_own() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let account = Account::open(dir.path()).expect("opens");
+        let (plain, own) = (super::super::hex(b"plain:films"), account.seal_label("films"));
+        assert_eq!(account.open_label(&plain).as_deref(), Some("films"));
+        let view = |label: &str| DatasetView {
+            data: gleaner_wire::BlobRef::of(label.as_bytes()).into(),
+            chunks: 1,
+            owner: "ada".to_owned(),
+            label: label.to_owned(),
+            kind: "pushed".to_owned(),
+            made_ms: 0,
+            until_ms: None,
+            held: 1,
+        };
+        let uploaded = view(&plain);
+        assert_eq!(account.find(std::slice::from_ref(&uploaded), "films"), Some(&uploaded));
+        assert_eq!(account.find(&[uploaded, view(&own)], "films"), Some(&view(&own)));
     }
 }

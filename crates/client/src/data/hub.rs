@@ -6,7 +6,7 @@ use bytes::Bytes;
 use ed25519_dalek::SigningKey;
 use gleaner_data::net::http::{Access, Cache};
 use gleaner_data::pack::Listing;
-use gleaner_data::seal::SignedTaskKeys;
+use gleaner_data::seal::{DatasetKey, SignedTaskKeys};
 use gleaner_wire::api::{CheckView, DatasetView, KeysLeft, KeysView, KeysWanted, NetworkView};
 use gleaner_wire::{DataRef, Hash, JobId, WorkerKey};
 use reqwest::Method;
@@ -128,6 +128,22 @@ impl HubData {
     /// One dataset.
     pub async fn dataset(&self, root: Hash) -> Result<DatasetView, Error> {
         self.connection.json(self.connection.request(Method::GET, &format!("/datasets/{root}"))).await
+    }
+
+    /// What opens a dataset that the hub has sealed itself, because it came by its inbox.
+    pub async fn key(&self, root: Hash) -> Result<Option<DatasetKey>, Error> {
+        #[derive(serde::Deserialize)]
+        struct KeyView {
+            key: String,
+        }
+        let request = self.connection.request(Method::GET, &format!("/datasets/{root}/key"));
+        let view: KeyView = match self.connection.json(request).await {
+            Err(error) if error.is_not_found() => return Ok(None),
+            answer => answer?,
+        };
+        let key = super::unhex(&view.key).and_then(|bytes| <[u8; 32]>::try_from(bytes).ok());
+        let key = key.ok_or_else(|| Error::answer(self.url(), "no key in it"))?;
+        Ok(Some(DatasetKey::from_bytes(key)))
     }
 
     /// Lets the hub forget a dataset.

@@ -2,11 +2,12 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use gleaner_data::manifest::Root;
 use gleaner_data::seal::DatasetKey;
 use gleaner_wire::job_file::{JobFile, Source};
 use gleaner_wire::{DataRef, Hash};
 
-use super::{Account, HubData, Push, PushProgress};
+use super::{Account, HubData, Opens, Pull, Push, PushProgress};
 use crate::{Draft, Error};
 
 /// Pushes what a job file names.
@@ -88,25 +89,33 @@ impl Inputs<'_> {
 
     /// A dataset that was pushed before, by its name or reference.
     async fn named(&mut self, at: &str, name: &str) -> Result<DataRef, Error> {
-        let data = match name.parse::<DataRef>() {
-            Ok(data) => data,
-            Err(_) => {
-                let all = self.hub.datasets().await?;
-                let found = all.iter().find(|one| self.account.open_label(&one.label).as_deref() == Some(name));
-                let missing = || self.draft.wrong(at, format!("no dataset `{name}` was pushed to this hub"));
-                found.ok_or_else(missing)?.data
-            }
-        };
-        self.learn(data).await?;
-        Ok(data)
+        if let Ok(data) = name.parse::<DataRef>() {
+            self.learn(data).await?;
+            return Ok(data);
+        }
+        let all = self.hub.datasets().await?;
+        let missing = || self.draft.wrong(at, format!("no dataset `{name}` was pushed to this hub"));
+        let found = self.account.find(&all, name).ok_or_else(missing)?;
+        let keys = self.account.keys();
+        let pull = Pull { hub: self.hub, root: found.data.root, opens: Opens::of(found, &keys), steer: None };
+        self.keys.insert(found.data.root.id, pull.key().await?);
+        Ok(found.data)
     }
 
-    /// What opens a dataset of this account that was pushed before.
+    /// What opens a dataset that was pushed before, by this account or through the hub's inbox. Its root says what is in
+    /// it, so whoever gives the key cannot change that.
     async fn learn(&mut self, data: DataRef) -> Result<(), Error> {
         if !self.keys.contains_key(&data.root.id) {
             let sealed = super::pull::root_of(self.hub, data.root).await?;
             let key = self.account.keys().dataset_key(&sealed);
             let key = key.map_err(|_| Error::answer(self.hub.url(), "a root that is none"))?;
+            let key = match Root::open(&key, sealed) {
+                Ok(_) => key,
+                Err(source) => {
+                    let shut = || Error::Fetch { what: data.root.id, source: Box::new(source) };
+                    self.hub.key(data.root.id).await?.ok_or_else(shut)?
+                }
+            };
             self.keys.insert(data.root.id, key);
         }
         Ok(())

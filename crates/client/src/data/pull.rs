@@ -10,6 +10,7 @@ use gleaner_data::seal::DatasetKey;
 use gleaner_data::tree::Case;
 use gleaner_data::unpack::{self, Counts};
 use gleaner_wire::BlobRef;
+use gleaner_wire::api::DatasetView;
 use tokio::sync::watch;
 
 use super::{HubData, Steer};
@@ -48,6 +49,15 @@ pub enum Opens<'a> {
     Key(DatasetKey),
     /// The keys of who sealed it.
     Keys(&'a gleaner_data::seal::Keys),
+    /// The hub has sealed it, and tells the key.
+    Uploaded,
+}
+
+impl<'a> Opens<'a> {
+    /// What opens a dataset that a hub lists: the account's keys, or the hub's key for what came by its inbox.
+    pub fn of(view: &DatasetView, keys: &'a gleaner_data::seal::Keys) -> Self {
+        if super::account::plain_name(&view.label).is_some() { Self::Uploaded } else { Self::Keys(keys) }
+    }
 }
 
 /// A pull that has not begun.
@@ -74,12 +84,25 @@ pub async fn root_of(hub: &HubData, root: BlobRef) -> Result<Vec<u8>, Error> {
 impl Pull<'_> {
     /// Opens the root.
     pub async fn open(&self) -> Result<Root, Error> {
+        self.opened().await.map(|(root, _)| root)
+    }
+
+    /// What opens the dataset, once it has opened its root.
+    pub(crate) async fn key(&self) -> Result<DatasetKey, Error> {
+        self.opened().await.map(|(_, key)| key)
+    }
+
+    async fn opened(&self) -> Result<(Root, DatasetKey), Error> {
         let sealed = root_of(self.hub, self.root).await?;
         let key = match &self.opens {
             Opens::Key(key) => key.clone(),
             Opens::Keys(keys) => keys.dataset_key(&sealed).map_err(|error| self.shut(error.into()))?,
+            Opens::Uploaded => {
+                let missing = || Error::answer(self.hub.url(), "it has no key of a dataset that was uploaded to it");
+                self.hub.key(self.root.id).await?.ok_or_else(missing)?
+            }
         };
-        Root::open(&key, sealed).map_err(|error| self.shut(error))
+        Root::open(&key, sealed).map(|root| (root, key)).map_err(|error| self.shut(error))
     }
 
     fn shut(&self, error: gleaner_data::manifest::Error) -> Error {

@@ -9,8 +9,7 @@ use crate::failure::Advice;
 pub async fn find(client: &Client, text: &str) -> Result<DatasetView> {
     let (all, account) = (client.data().datasets().await?, client.account()?);
     let root = text.strip_prefix("data:").unwrap_or(text).split(':').next().unwrap_or(text);
-    let named = |view: &DatasetView| account.open_label(&view.label).as_deref() == Some(text);
-    if let Some(view) = all.iter().find(|view| named(view)) {
+    if let Some(view) = account.find(&all, text) {
         return Ok(view.clone());
     }
     let mut begun = all.iter().filter(|view| root.len() >= 6 && view.data.root.id.to_string().starts_with(root));

@@ -36,7 +36,7 @@ pub async fn perform(client: &Client, args: &Args) -> Result<ExitCode> {
     let (account, begun) = (client.account()?, Instant::now());
     let (keys, steering) = (account.keys(), Steering::watch(account.steering()));
     let steer = Some(steering.receiver());
-    let pull = Pull { hub: client.data(), root: view.data.root, opens: Opens::Keys(&keys), steer };
+    let pull = Pull { hub: client.data(), root: view.data.root, opens: Opens::of(&view, &keys), steer };
     let mut interrupt = Interrupt::listen()?;
     let mut pulling = Pulling::new(&own);
     let pulled = tokio::select! {

@@ -28,7 +28,7 @@ pub async fn perform(client: &Client, args: &Args) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let keys = client.account()?.keys();
-    let pull = Pull { hub: client.data(), root: view.data.root, opens: Opens::Keys(&keys), steer: None };
+    let pull = Pull { hub: client.data(), root: view.data.root, opens: Opens::of(&view, &keys), steer: None };
     let inside = match pull.open().await {
         Ok(root) => {
             let totals = root.totals;

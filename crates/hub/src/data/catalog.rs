@@ -18,7 +18,8 @@ const SCHEMA: &str = "
     CREATE TABLE IF NOT EXISTS wrapped (
         submission BLOB NOT NULL, task INTEGER NOT NULL, receiver BLOB NOT NULL, giver BLOB NOT NULL,
         keys BLOB NOT NULL, PRIMARY KEY (submission, task, receiver, giver)
-    ) WITHOUT ROWID;";
+    ) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS opened (root BLOB PRIMARY KEY, key BLOB NOT NULL) WITHOUT ROWID;";
 
 /// What is kept for one receiver of one task at most: somebody may leave what is of no use.
 const GIVERS_MAX: u64 = 8;
@@ -125,6 +126,47 @@ impl Catalog {
         })
     }
 
+    /// Adds a dataset that the hub has sealed itself, with what opens it.
+    pub(crate) fn add_opened(&self, dataset: &Dataset, key: &[u8; 32]) -> Result<(), Error> {
+        self.add(dataset)?;
+        self.with(|db| {
+            db.prepare_cached("INSERT OR REPLACE INTO opened (root, key) VALUES (?1, ?2)")?
+                .execute(params![dataset.data.root.id.0, key])?;
+            Ok(())
+        })
+    }
+
+    /// What opens a dataset that the hub has sealed itself.
+    pub(crate) fn opened(&self, root: &Hash) -> Result<Option<[u8; 32]>, Error> {
+        let query = "SELECT key FROM opened WHERE root = ?1";
+        self.with(|db| db.prepare_cached(query)?.query_row([root.0], |row| row.get(0)).optional())
+    }
+
+    /// Older versions of a dataset that the hub has sealed are kept until then, and for jobs that read them.
+    pub(crate) fn supersede(&self, newer: &Dataset, until: u64) -> Result<(), Error> {
+        self.with(|db| {
+            db.prepare_cached(
+                "UPDATE dataset SET kind = ?4, until = ?5 WHERE kind = 0 AND owner = ?1 AND label = ?2 AND root != ?3
+                 AND root IN (SELECT root FROM opened)",
+            )?
+            .execute(params![
+                newer.owner,
+                newer.label,
+                newer.data.root.id.0,
+                Kind::Input.number(),
+                until
+            ])?;
+            Ok(())
+        })
+    }
+
+    /// The newest dataset that was pushed with this label.
+    pub(crate) fn labelled(&self, owner: &str, label: &[u8]) -> Result<Option<Dataset>, Error> {
+        let query = "SELECT root, root_bytes, bytes, chunks, owner, label, kind, made, until FROM dataset
+                     WHERE kind = 0 AND owner = ?1 AND label = ?2 ORDER BY made DESC LIMIT 1";
+        self.with(|db| db.prepare_cached(query)?.query_row(params![owner, label], dataset).optional())
+    }
+
     /// A dataset, if it is known.
     pub(crate) fn find(&self, root: &Hash) -> Result<Option<Dataset>, Error> {
         let query =
@@ -141,7 +183,10 @@ impl Catalog {
 
     /// Forgets a dataset.
     pub(crate) fn remove(&self, root: &Hash) -> Result<bool, Error> {
-        self.with(|db| Ok(db.prepare_cached("DELETE FROM dataset WHERE root = ?1")?.execute([root.0])? > 0))
+        self.with(|db| {
+            db.prepare_cached("DELETE FROM opened WHERE root = ?1")?.execute([root.0])?;
+            Ok(db.prepare_cached("DELETE FROM dataset WHERE root = ?1")?.execute([root.0])? > 0)
+        })
     }
 
     /// Whether a job that has not ended uses it.
@@ -185,7 +230,14 @@ impl Catalog {
     /// What need not be kept any more; it is forgotten by this.
     pub(crate) fn take_expired(&self, now: u64) -> Result<Vec<Hash>, Error> {
         let query = "DELETE FROM dataset WHERE until < ?1 AND root NOT IN (SELECT root FROM used) RETURNING root";
-        self.with(|db| db.prepare_cached(query)?.query_map([now], |row| row.get(0).map(Hash))?.collect())
+        self.with(|db| {
+            let roots: Vec<Hash> =
+                db.prepare_cached(query)?.query_map([now], |row| row.get(0).map(Hash))?.collect::<Result<_, _>>()?;
+            for root in &roots {
+                db.prepare_cached("DELETE FROM opened WHERE root = ?1")?.execute([root.0])?;
+            }
+            Ok(roots)
+        })
     }
 
     /// Remembers which submission became which job.
@@ -312,6 +364,21 @@ mod tests {
         let found = catalog.find(&Hash([1; 32])).expect("asked").expect("there");
         assert_eq!((found.kind, found.until), (Kind::Pushed, None));
         assert!(catalog.take_expired(u64::MAX / 2).expect("asked").is_empty());
+    }
+
+    #[test]
+    fn an_older_version_goes_when_a_newer_one_has_its_name() {
+        let (_dir, catalog) = catalog();
+        let labelled = |number| Dataset { label: b"plain:scene".to_vec(), ..data(number, Kind::Pushed, None) };
+        catalog.add_opened(&labelled(1), &[7; 32]).expect("added");
+        catalog.add(&data(3, Kind::Pushed, None)).expect("added");
+        catalog.add_opened(&labelled(2), &[8; 32]).expect("added");
+        catalog.supersede(&labelled(2), 100).expect("noted");
+        let newest = catalog.labelled("me", b"plain:scene").expect("asked").expect("there");
+        assert_eq!(newest.data.root.id, Hash([2; 32]));
+        assert_eq!(catalog.opened(&Hash([1; 32])).expect("asked"), Some([7; 32]), "a job may still read it");
+        assert_eq!(catalog.take_expired(101).expect("asked"), [Hash([1; 32])]);
+        assert_eq!(catalog.opened(&Hash([1; 32])).expect("asked"), None);
     }
 
     #[test]

@@ -1,15 +1,18 @@
 //! The hub's part in moving data: a bounded store of sealed chunks, a catalog of what they belong to, the desk where
 //! wrapped keys are left and fetched, and the meeting place of those who fetch the same.
 //!
-//! Nothing here can be read by the hub: it knows names by their hashes, sizes, and who may have what.
+//! Nothing here can be read by the hub: it knows names by their hashes, sizes, and who may have what. The exception is
+//! what came by the inbox, which the hub has sealed itself: it keeps the keys of that.
 mod catalog;
 mod door;
 mod keep;
 mod keys;
+mod pin;
 
 pub(crate) use catalog::{Catalog, Dataset, Kind};
 pub(crate) use keep::{AFTER_JOB_MS, pin_name, sweep};
 pub(crate) use keys::{Desk, Found, LEFT_AT_A_TIME_MAX, Wrapped};
+pub(crate) use pin::{Pinned, pin_listed};
 
 use crate::Error;
 use ed25519_dalek::SigningKey;
@@ -48,7 +51,7 @@ impl Data {
         let store = open_store(&dir.join("chunks"), &options).map_err(wrong)?;
         let catalog = Arc::new(Catalog::open(&dir.join("data.db"))?);
         let desk = Desk::new(Arc::clone(&catalog));
-        let signer = signing_key(&dir.join("data.key"))?;
+        let signer = SigningKey::from_bytes(&secret_bytes(&dir.join("data.key"))?);
         let guests = Mutex::default();
         Ok(Self { store: Arc::new(store), catalog, desk, swarm: Arc::default(), signer, guests })
     }
@@ -91,23 +94,23 @@ fn open_store(folder: &Path, options: &Options) -> Result<Store, gleaner_data::s
     }
 }
 
-/// The key by which machines know this hub, made once.
-fn signing_key(path: &Path) -> Result<SigningKey, Error> {
+/// A secret of the hub in a file that only its owner reads, made once.
+pub(crate) fn secret_bytes(path: &Path) -> Result<[u8; 32], Error> {
     let folder = |source| Error::Folder { path: path.to_owned(), source };
     match std::fs::File::open(path) {
         Ok(mut file) => {
             let mut bytes = [0; 32];
             file.read_exact(&mut bytes).map_err(folder)?;
-            Ok(SigningKey::from_bytes(&bytes))
+            Ok(bytes)
         }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             let bytes = crate::token::random_bytes()?;
-            let made = path.with_extension("key.new");
+            let made = path.with_extension("new");
             let mut options = std::fs::OpenOptions::new();
             let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&made).map_err(folder)?;
             file.write_all(&bytes).and_then(|()| file.sync_all()).map_err(folder)?;
             std::fs::rename(&made, path).map_err(folder)?;
-            Ok(SigningKey::from_bytes(&bytes))
+            Ok(bytes)
         }
         Err(error) => Err(folder(error)),
     }

@@ -3,7 +3,8 @@ use super::Shared;
 use super::parameters::Parameters;
 use super::problem::Problem;
 use crate::clock::wall_ms;
-use crate::data::{AFTER_JOB_MS, Data, Dataset, Kind, pin_name};
+use crate::data::{AFTER_JOB_MS, Data, Dataset, Kind, Pinned, pin_listed, pin_name};
+use crate::inbox::Inbox;
 use crate::token::Caller;
 use axum::Json;
 use axum::body::Body;
@@ -88,7 +89,7 @@ async fn check_worker(shared: &Shared, caller: Caller, kind: Kind, job: Option<J
 async fn pin(data: &Arc<Data>, root: Hash, body: Body) -> Result<u64, Problem> {
     let (sender, receiver) = mpsc::channel::<Vec<Hash>>(4);
     let listing = Arc::clone(data);
-    let pinning = tokio::task::spawn_blocking(move || pin_listed(&listing, root, receiver));
+    let pinning = tokio::task::spawn_blocking(move || pin_all(&listing, root, receiver));
     let (mut stream, mut rest) = (body.into_data_stream(), Vec::new());
     while let Some(piece) = stream.next().await {
         let piece = piece.map_err(|error| Problem::bad_request(format!("the list broke off: {error}")))?;
@@ -113,29 +114,10 @@ fn ids(bytes: &[u8]) -> Vec<Hash> {
     bytes.as_chunks::<32>().0.iter().map(|id| Hash(*id)).collect()
 }
 
-fn pin_listed(data: &Data, root: Hash, mut lists: mpsc::Receiver<Vec<Hash>>) -> Result<u64, Problem> {
-    let name = pin_name(&root);
-    let (mut count, mut missing, mut failed) = (0_u64, 0_u64, None);
-    let mut listed =
-        std::iter::from_fn(|| lists.blocking_recv()).take_while(|list| !list.is_empty()).flat_map(|list| {
-            match data.store.pin(&name, &list) {
-                Ok(held) => missing += (held.len() - held.count()) as u64,
-                Err(error) => failed = Some(error),
-            }
-            if count == 0 && list.first() != Some(&root) {
-                missing += 1;
-            }
-            count += list.len() as u64;
-            list
-        });
-    let remembered = data.store.remember(root, listed.by_ref());
-    // A list that is known is not read, and pinned all the same.
-    listed.for_each(drop);
-    if let Err(error) = failed.map_or(remembered, Err) {
-        return Err(full(&error));
-    }
+fn pin_all(data: &Data, root: Hash, mut lists: mpsc::Receiver<Vec<Hash>>) -> Result<u64, Problem> {
+    let lists = std::iter::from_fn(|| lists.blocking_recv());
+    let Pinned { count, missing } = pin_listed(&data.store, root, lists).map_err(|error| full(&error))?;
     if missing > 0 || count == 0 {
-        data.store.unpin(&name).map_err(|error| full(&error))?;
         let detail =
             format!("{missing} of the {count} chunks are not here, or the root is not the first: send them first");
         return Err(Problem::new(StatusCode::CONFLICT, "incomplete", "the dataset is incomplete", detail));
@@ -170,11 +152,12 @@ pub(super) async fn show(
 
 /// `POST /api/v1/datasets/{root}/remove`.
 pub(super) async fn remove(State(shared): State<Arc<Shared>>, Path(root): Path<String>) -> Result<StatusCode, Problem> {
-    let (root, data) = (root_of(&root)?, Arc::clone(&shared.data));
+    let (root, data, inbox) = (root_of(&root)?, Arc::clone(&shared.data), Arc::clone(&shared.inbox));
     let removed = blocking(move || {
         if data.catalog.is_used(&root)? {
             return Ok(None);
         }
+        discard_upload(&data, &inbox, &root)?;
         let known = data.catalog.remove(&root)?;
         let freed = data.store.unpin(&pin_name(&root)).and_then(|_| data.store.forget(&root));
         freed.map_err(|source| crate::Error::Store { path: "chunks".into(), source })?;
@@ -188,6 +171,14 @@ pub(super) async fn remove(State(shared): State<Arc<Shared>>, Path(root): Path<S
             Err(Problem::new(StatusCode::CONFLICT, "in-use", "the dataset is in use", detail))
         }
     }
+}
+
+/// The files that a dataset was made of go with it, if they came by the inbox and it is the newest version of them.
+fn discard_upload(data: &Data, inbox: &Inbox, root: &Hash) -> Result<(), crate::Error> {
+    let Some(dataset) = data.catalog.find(root)?.filter(|dataset| dataset.kind == Kind::Pushed) else { return Ok(()) };
+    let top = Inbox::top_of(&dataset.owner, &dataset.label);
+    let Some(top) = top.filter(|_| data.catalog.opened(root).is_ok_and(|key| key.is_some())) else { return Ok(()) };
+    inbox.discard(&top).map_err(|source| crate::Error::Folder { path: inbox.dir.clone(), source })
 }
 
 /// `POST /api/v1/datasets/check`: reads everything. What is bad is dropped, and can be sent again.
@@ -234,7 +225,7 @@ fn view(data: &Data, dataset: Dataset) -> DatasetView {
     }
 }
 
-fn root_of(text: &str) -> Result<Hash, Problem> {
+pub(super) fn root_of(text: &str) -> Result<Hash, Problem> {
     text.parse().map_err(|_| Problem::bad_request(format!("`{text}` is not the root of a dataset")))
 }
 

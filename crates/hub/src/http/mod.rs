@@ -3,6 +3,7 @@ mod access;
 mod data;
 mod events;
 mod health;
+mod inbox;
 mod jobs;
 mod keys;
 mod logs;
@@ -18,6 +19,7 @@ pub(crate) use problem::Problem;
 pub(crate) use server::serve;
 
 use crate::data::Data;
+use crate::inbox::Inbox;
 use crate::journal::Archive;
 use crate::keeper::Handle;
 use crate::live::Live;
@@ -39,6 +41,8 @@ pub(crate) struct Shared {
     pub(crate) keeper: Handle,
     pub(crate) tokens: Arc<Tokens>,
     pub(crate) data: Arc<Data>,
+    /// What people bring who do not have the program.
+    pub(crate) inbox: Arc<Inbox>,
     /// Where the relay listens, if there is one.
     pub(crate) relay_port: Option<u16>,
     pub(crate) archive: Archive,
@@ -66,6 +70,7 @@ pub(crate) fn router(shared: &Arc<Shared>) -> Router {
     let anyone = Router::new()
         .route("/api/v1/health", get(health::health))
         .route("/metrics", get(health::metrics))
+        .route("/upload", get(inbox::page))
         .route("/api/v1/chain", get(money::chain))
         .route("/api/v1/faucet", post(money::faucet))
         .route("/api/v1/fiat/webhook", post(money::fiat_webhook))
@@ -84,6 +89,8 @@ pub(crate) fn router(shared: &Arc<Shared>) -> Router {
         .route("/api/v1/datasets", get(data::list))
         .route("/api/v1/datasets/check", post(data::check))
         .route("/api/v1/datasets/{root}/remove", post(data::remove))
+        .route("/api/v1/datasets/{root}/key", get(inbox::key))
+        .route("/api/v1/inbox/{user}/{*path}", get(inbox::stage).head(inbox::arrived).put(inbox::bring))
         .route("/api/v1/jobs/{job}/explain", get(jobs::explain))
         .route("/api/v1/jobs/{job}/cancel", post(jobs::cancel))
         .route("/api/v1/jobs/{job}/logs", get(logs::logs))

@@ -6,6 +6,7 @@ mod api;
 mod data;
 mod disk;
 mod handshake;
+mod inbox;
 mod journal;
 mod kill;
 mod live;

@@ -1,0 +1,121 @@
+//! The inbox: data of people without the program, who bring it by SFTP or from a page in their browser.
+//!
+//! The hub can read what comes this way: it lies in `inbox/USER/NAME` on the hub's disk as it was sent, and stays there
+//! so that an upload can be continued and changed, until its dataset is removed. Once a top has been quiet for a moment
+//! it is packed and sealed with keys of the hub, and from then on a dataset like any other. Who wants to keep data from
+//! the hub pushes it with the program.
+mod books;
+mod folder;
+mod name;
+mod seal;
+#[cfg(target_os = "linux")]
+mod sftp;
+mod tops;
+
+pub(crate) use books::{Full, Limits};
+pub(crate) use folder::{Arrived, arrived, finish, open_part, part_name};
+pub(crate) use name::{Spot, Top, User};
+pub(crate) use seal::PLAIN;
+#[cfg(target_os = "linux")]
+pub(crate) use sftp::open as open_sftp;
+pub(crate) use tops::Stage;
+
+use crate::Error;
+use crate::data::{Data, secret_bytes};
+use books::Books;
+use gleaner_data::seal::AccountSecret;
+use std::net::SocketAddr;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tokio::sync::watch;
+use tops::Tops;
+
+/// The SFTP door of a hub, as its users find it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sftp {
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// What users compare when their program asks whether this is the right server.
+    pub fingerprint: String,
+}
+
+/// The page for uploads; `NONCE` in it is another word for each visit.
+pub(crate) const PAGE: &str = include_str!("upload.html");
+
+/// The inbox of a hub.
+pub(crate) struct Inbox {
+    pub(crate) dir: PathBuf,
+    index: PathBuf,
+    secret: AccountSecret,
+    pub(crate) tops: Arc<Tops>,
+    pub(crate) books: Books,
+}
+
+impl Inbox {
+    /// Opens or makes the inbox in the hub's folder.
+    pub(crate) fn open(hub: &Path, limits: Limits) -> Result<Self, Error> {
+        let (dir, index) = (hub.join("inbox"), hub.join("inbox.index"));
+        for folder in [&dir, &index] {
+            let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
+            made.map_err(|source| Error::Folder { path: folder.clone(), source })?;
+        }
+        let secret = AccountSecret::from_bytes(secret_bytes(&hub.join("inbox.secret"))?);
+        let books = Books::new(dir.clone(), limits);
+        Ok(Self { dir, index, secret, tops: Arc::default(), books })
+    }
+
+    /// Makes ready for an upload of a user, of so many bytes. Blocks on the disk.
+    pub(crate) fn prepare(&self, user: &User, bytes: u64) -> std::io::Result<()> {
+        self.books.prepare(user, bytes)
+    }
+
+    /// Removes the files of a dataset that was removed. Blocks on the disk.
+    pub(crate) fn discard(&self, top: &Top) -> std::io::Result<()> {
+        folder::discard(&self.dir, top)?;
+        self.books.recount(&top.user)
+    }
+
+    /// The top that a label of the hub's own stands for.
+    pub(crate) fn top_of(owner: &str, label: &[u8]) -> Option<Top> {
+        Top::new(User::parse(owner)?, label.strip_prefix(PLAIN)?)
+    }
+
+    fn seal_and_note(&self, data: &Data, top: &Top) {
+        let stage = match self.seal(data, top) {
+            Ok(sealed) => sealed.map(Stage::Ready),
+            Err(failure) => {
+                tracing::warn!(user = %top.user, name = ?top.name, %failure, "an upload did not become a dataset");
+                Some(Stage::Failed(failure.to_string()))
+            }
+        };
+        self.tops.done(top, stage);
+        if let Err(error) = self.books.recount(&top.user) {
+            tracing::warn!(user = %top.user, %error, "an inbox could not be counted");
+        }
+    }
+}
+
+/// Seals what becomes quiet, one after the other, until the hub stops. Begins with what lies there.
+pub(crate) async fn attend(inbox: Arc<Inbox>, data: Arc<Data>, mut stopping: watch::Receiver<bool>) {
+    let dir = inbox.dir.clone();
+    match tokio::task::spawn_blocking(move || folder::scan(&dir)).await {
+        Ok(Ok(tops)) => {
+            for top in &tops {
+                inbox.tops.settled(top);
+            }
+        }
+        Ok(Err(error)) => tracing::warn!(%error, "the inbox could not be looked through"),
+        Err(_) => return,
+    }
+    loop {
+        let top = tokio::select! {
+            top = inbox.tops.next() => top,
+            _ = stopping.changed() => return,
+        };
+        let (inbox, data) = (Arc::clone(&inbox), Arc::clone(&data));
+        if tokio::task::spawn_blocking(move || inbox.seal_and_note(&data, &top)).await.is_err() {
+            tracing::error!("sealing an upload ended by a defect");
+        }
+    }
+}
