@@ -88,7 +88,7 @@ pub(crate) fn arrived(inbox: &Path, spot: &Spot, modified_ms: Option<u64>) -> io
     }
     match statat(&parent, last.as_bytes(), AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile => {
-            let nanos = u64::try_from(stat.st_mtime_nsec).unwrap_or_default();
+            let nanos = u64::from(u32::try_from(stat.st_mtime_nsec).unwrap_or_default());
             let modified_ms = u64::try_from(stat.st_mtime).unwrap_or_default() * 1000 + nanos / 1_000_000;
             Ok(Arrived::Whole { bytes: stat.st_size.unsigned_abs(), modified_ms })
         }

@@ -96,15 +96,19 @@ impl Inbox {
     }
 }
 
+fn note(waiting: &Tops, tops: &[Top]) {
+    for top in tops {
+        if !waiting.settled(top) {
+            tracing::warn!(user = %top.user, "too much waits in the inbox; the next start of the hub looks again");
+        }
+    }
+}
+
 /// Seals what becomes quiet, one after the other, until the hub stops. Begins with what lies there.
 pub(crate) async fn attend(inbox: Arc<Inbox>, data: Arc<Data>, mut stopping: watch::Receiver<bool>) {
     let dir = inbox.dir.clone();
     match tokio::task::spawn_blocking(move || folder::scan(&dir)).await {
-        Ok(Ok(tops)) => {
-            for top in &tops {
-                inbox.tops.settled(top);
-            }
-        }
+        Ok(Ok(tops)) => note(&inbox.tops, &tops),
         Ok(Err(error)) => tracing::warn!(%error, "the inbox could not be looked through"),
         Err(_) => return,
     }

@@ -12,15 +12,19 @@ use gleaner_data::{PortError, Sink};
 use gleaner_wire::{BlobRef, DataRef, Hash};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, linkat, openat, statat};
 use rustix::io::Errno;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 /// What stands before a name that is not sealed.
 pub(crate) const PLAIN: &[u8] = b"plain:";
 /// Chunks that are pinned together.
 const PINNED_TOGETHER: u64 = 4096;
+/// Bytes of chunks that are stored together.
+const PUT_TOGETHER_BYTES: usize = 8 * 1024 * 1024;
 /// How long an older version of a dataset is kept after a newer one has taken its name.
 const SUPERSEDED_MS: u64 = 24 * 3600 * 1000;
 
@@ -58,16 +62,47 @@ impl From<Errno> for Failure {
     }
 }
 
-struct StoreSink<'a>(&'a Store);
+/// The hub's store. Chunks go there many at a time, because each time waits for the disk.
+struct StoreSink<'a> {
+    store: &'a Store,
+    waiting: Mutex<Waiting>,
+}
+
+#[derive(Default)]
+struct Waiting {
+    chunks: BTreeMap<Hash, Verified>,
+    bytes: usize,
+}
+
+impl<'a> StoreSink<'a> {
+    fn new(store: &'a Store) -> Self {
+        Self { store, waiting: Mutex::default() }
+    }
+
+    fn take(&self, bytes_min: usize) -> Vec<Verified> {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        if waiting.bytes < bytes_min {
+            return Vec::new();
+        }
+        std::mem::take(&mut *waiting).chunks.into_values().collect()
+    }
+}
 
 impl Sink for StoreSink<'_> {
     fn put(&self, _: BlobRef, sealed: Vec<u8>) -> Result<(), PortError> {
-        self.0.put_verified(vec![Verified::of(sealed.into())?])?;
+        let chunk = Verified::of(sealed.into())?;
+        {
+            let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+            waiting.bytes += chunk.bytes().len();
+            waiting.chunks.insert(chunk.id(), chunk);
+        }
+        self.store.put_verified(self.take(PUT_TOGETHER_BYTES))?;
         Ok(())
     }
 
     fn flush(&self) -> Result<(), PortError> {
-        Ok(self.0.flush()?)
+        self.store.put_verified(self.take(0))?;
+        Ok(self.store.flush()?)
     }
 }
 
@@ -155,7 +190,7 @@ impl Inbox {
 }
 
 fn pack_and_pin(data: &Data, path: &Path, index: &Path, keys: &Keys) -> Result<(Packed, u64), Failure> {
-    let sink = StoreSink(&data.store);
+    let sink = StoreSink::new(&data.store);
     let mut index = Index::open(index, keys).map_err(pack::Error::Index)?;
     let threads = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
     let options = pack::Options { threads, level: Some(Level::new(3)), checksum: false };

@@ -69,7 +69,7 @@ async fn take(inbox: &Arc<Inbox>, quiet: Quiet) {
         tracing::info!(%user, files = quiet.interrupted.len(), "an upload broke off; it is sealed once it is whole");
         return;
     }
-    let tops = match quiet.name {
+    let tops: Vec<Top> = match quiet.name {
         Some(name) => Top::new(user, &name).into_iter().collect(),
         None => {
             let dir = inbox.dir.clone();
@@ -77,9 +77,5 @@ async fn take(inbox: &Arc<Inbox>, quiet: Quiet) {
             all.ok().and_then(Result::ok).unwrap_or_default()
         }
     };
-    for top in tops {
-        if !inbox.tops.settled(&top) {
-            tracing::warn!(user = %top.user, "too much waits in the inbox; the next start of the hub looks again");
-        }
-    }
+    super::note(&inbox.tops, &tops);
 }
