@@ -6,8 +6,9 @@ use gleaner_wire::api::Submitted;
 use gleaner_wire::job_file::{JOB_FILE_BYTES_MAX, JobFile, JobFileError, line_of};
 use gleaner_wire::{Hash, JobId, SignedOrder, WorkerKey};
 use reqwest::Method;
+use tokio::sync::watch;
 
-use crate::data::{Account, Attendant, Attending, Inputs, JobKeys, PushProgress};
+use crate::data::{Account, Attendant, Attending, Inputs, JobKeys, PushProgress, Steer};
 use crate::{Client, Error};
 
 /// A job file that was read, with the number of its one submission: sent twice, it makes one job.
@@ -84,21 +85,23 @@ impl Client {
     /// Pushes the files that a job names, as far as the hub does not have them, and submits it without an order. Who
     /// wants it to run keeps what comes with it: workers ask for the keys.
     pub async fn submit(&self, draft: &Draft) -> Result<(Submitted, Attending), Error> {
-        let package = self.pack(draft, |_, _| {}).await?;
+        let package = self.pack(draft, None, |_, _| {}).await?;
         let submitted = self.send(&package, None).await?;
         let attending = self.attendant(&package, submitted.job).start();
         Ok((submitted, attending))
     }
 
-    /// Pushes the files that a job names, as far as the hub does not have them; `progress` hears of each.
+    /// Pushes the files that a job names, as far as the hub does not have them; `progress` hears of each, and `steer`
+    /// tells how.
     pub async fn pack<'a>(
         &self,
         draft: &'a Draft,
+        steer: Option<watch::Receiver<Steer>>,
         mut progress: impl FnMut(&str, &PushProgress),
     ) -> Result<Package<'a>, Error> {
         let account = self.account()?;
         let (pushed, keys) = (BTreeMap::new(), BTreeMap::new());
-        let mut inputs = Inputs { account, hub: self.data(), owner: self.requester(), draft, pushed, keys };
+        let mut inputs = Inputs { account, hub: self.data(), owner: self.requester(), draft, pushed, keys, steer };
         let file = inputs.push_all(&mut progress).await?;
         let keys = JobKeys::of(account, &file, draft.submission, &inputs.keys);
         let body = serde_json::to_vec(&file).map_err(|error| Error::answer(self.url(), error))?;

@@ -15,7 +15,7 @@ use gleaner_wire::api::Submitted;
 use gleaner_wire::{Address, Amount, Hash, JobId, Order, SignedOrder};
 use tokio::time::{Instant, sleep};
 
-use crate::data::Pushing;
+use crate::data::{Pushing, Steering};
 use crate::failure::Advice;
 use crate::output::say;
 use crate::pending::Pending;
@@ -58,7 +58,8 @@ pub async fn purse(settings: &Settings, client: &Client) -> Result<Option<Purse>
 /// keys.
 pub async fn submit(client: &Client, purse: Option<&Purse>, draft: &Draft) -> Result<(Submitted, Attendant)> {
     let mut pushing = Pushing::new();
-    let packed = client.pack(draft, |name, so_far| pushing.show(name, so_far)).await;
+    let steering = Steering::watch(client.account()?.steering());
+    let packed = client.pack(draft, Some(steering.receiver()), |name, so_far| pushing.show(name, so_far)).await;
     pushing.clear();
     let package = packed?;
     let Some(purse) = purse else {

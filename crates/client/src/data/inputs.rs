@@ -6,8 +6,9 @@ use gleaner_data::manifest::Root;
 use gleaner_data::seal::DatasetKey;
 use gleaner_wire::job_file::{JobFile, Source};
 use gleaner_wire::{DataRef, Hash};
+use tokio::sync::watch;
 
-use super::{Account, HubData, Opens, Pull, Push, PushProgress};
+use super::{Account, HubData, Opens, Pull, Push, PushProgress, Steer};
 use crate::{Draft, Error};
 
 /// Pushes what a job file names.
@@ -18,6 +19,7 @@ pub(crate) struct Inputs<'a> {
     pub(crate) draft: &'a Draft,
     pub(crate) pushed: BTreeMap<String, DataRef>,
     pub(crate) keys: BTreeMap<Hash, DatasetKey>,
+    pub(crate) steer: Option<watch::Receiver<Steer>>,
 }
 
 impl Inputs<'_> {
@@ -61,8 +63,14 @@ impl Inputs<'_> {
         }
         let path = self.draft.folder().join(&name);
         self.check(at, &name, &path, is_folder)?;
-        let push =
-            Push { account: self.account, hub: self.hub, owner: self.owner, name: None, checksum: false, steer: None };
+        let push = Push {
+            account: self.account,
+            hub: self.hub,
+            owner: self.owner,
+            name: None,
+            checksum: false,
+            steer: self.steer.clone(),
+        };
         let pushed = push.run(&path, |so_far| progress(&name, so_far)).await.map_err(|error| match error {
             Error::Pack { reason, .. } => self.draft.wrong(at, format!("cannot read `{name}`: {reason}")),
             other => other,

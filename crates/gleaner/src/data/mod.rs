@@ -13,6 +13,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
+pub use steer::Steering;
 pub use transfer::Pushing;
 
 use crate::settings::Settings;
