@@ -1,12 +1,10 @@
 //! Credits bought with ordinary money: a payment provider's signed message becomes a deposit on the chain, once.
 
-mod network;
-
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use crate::network::{Network, PATIENCE};
 use gleaner_chain::fiat::{Secret, sign};
 use gleaner_wire::Amount;
-use network::{Network, PATIENCE};
 use serde_json::{Value, json};
 
 const SECRET: &str = "whsec_of_the_test";

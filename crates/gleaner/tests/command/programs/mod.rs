@@ -1,5 +1,4 @@
 //! Small WASI programs for tests, from WebAssembly text.
-#![allow(clippy::allow_attributes, dead_code, reason = "each test binary uses some of them")]
 
 const IMPORTS: &str = r#"
   (import "wasi_snapshot_preview1" "args_sizes_get" (func $sizes (param i32 i32) (result i32)))

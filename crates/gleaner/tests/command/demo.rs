@@ -1,13 +1,9 @@
 //! `gleaner demo`, whole: on a Vulkan device, and where there is none.
 
-#[path = "../../chain/tests/anvil/mod.rs"]
-mod anvil;
-mod network;
-
 use std::path::Path;
 
-use anvil::Anvil;
-use network::{Ended, gleaner};
+use crate::anvil::Anvil;
+use crate::network::{Ended, gleaner};
 
 /// What every demo says about money on a chain.
 const MONEY: [&str; 5] = [

@@ -1,16 +1,14 @@
 //! The commands about money, against a hub with a chain inside: what is shown is what the contracts hold.
 
-mod network;
-mod programs;
-
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use crate::network::{Ended, Network, PATIENCE, gleaner};
+use crate::programs;
 use gleaner_chain::Account;
 use gleaner_chain::wallet::{self, Cost, Password};
 use gleaner_wire::Amount;
 use gleaner_wire::api::JobState;
-use network::{Ended, Network, PATIENCE, gleaner};
 use serde_json::Value;
 
 const PASSWORD: &str = "correct horse battery staple";

@@ -1,5 +1,4 @@
 //! A real network for tests: the built binary as hub and workers, each a process that ends with the test.
-#![allow(clippy::allow_attributes, dead_code, reason = "each test binary uses some of it")]
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};

@@ -1,14 +1,11 @@
 //! A network whose money is on a chain outside: a real node, which goes away, comes back later, and lets time pass.
 
-#[path = "../../chain/tests/anvil/mod.rs"]
-mod anvil;
-mod network;
-mod programs;
-
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anvil::Anvil;
+use crate::anvil::Anvil;
+use crate::network::{Network, PATIENCE};
+use crate::programs;
 use gleaner_chain::deploy::deploy;
 use gleaner_chain::genesis::Genesis;
 use gleaner_chain::market::Market;
@@ -17,7 +14,6 @@ use gleaner_chain::{Account, wallet};
 use gleaner_hub::money::{ReconcileView, SettlementView};
 use gleaner_wire::api::JobState;
 use gleaner_wire::{Amount, JobId};
-use network::{Network, PATIENCE};
 use serde_json::{Value, json};
 
 const MONTH: u64 = 31 * 86_400;

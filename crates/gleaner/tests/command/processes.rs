@@ -1,18 +1,16 @@
 //! `gleaner up` keeps its processes running, and leaves none behind, whether it is asked to end or killed.
 
-mod network;
-mod programs;
-
 use std::io::{BufRead, BufReader};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::{Child, Stdio};
 
+use crate::network::{Ended, PATIENCE, gleaner, wait};
+use crate::programs;
 use gleaner_client::data::Account;
 use gleaner_client::{Client, Token};
 use gleaner_wire::api::JobState;
 use gleaner_wire::{JobId, State};
-use network::{Ended, PATIENCE, gleaner, wait};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 use tokio::io::unix::AsyncFd;
 

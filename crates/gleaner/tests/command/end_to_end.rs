@@ -1,13 +1,11 @@
 //! The commands against a real hub and real workers.
 
-mod network;
-mod programs;
-
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
+use crate::network::{Network, sources};
+use crate::programs;
 use gleaner_wire::api::JobState;
-use network::{Network, sources};
 
 const ARRAY: &str = r#"
 name = "array"

@@ -1,8 +1,6 @@
 //! `gleaner doctor`: what works, what is missing, and whether anything can be shared.
 
-mod network;
-
-use network::{Ended, gleaner};
+use crate::network::{Ended, gleaner};
 
 /// With an empty file in place of every Vulkan driver, so that none loads.
 fn doctor_without_drivers(args: &[&str]) -> Ended {

@@ -1,8 +1,5 @@
 //! Data from the command line: pushed, changed, pulled, read by jobs, and readable for nobody else.
 
-mod network;
-mod programs;
-
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -10,7 +7,8 @@ use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use network::Network;
+use crate::network::Network;
+use crate::programs;
 use serde_json::Value;
 
 /// What nobody but its owner and the workers of its job may ever see.

@@ -1,12 +1,10 @@
 //! SIGKILL of the hub and of workers at 50 random moments of one job: the result bytes stay what they are.
 
-mod network;
-mod programs;
-
 use std::time::Duration;
 
+use crate::network::Network;
+use crate::programs;
 use gleaner_wire::api::JobState;
-use network::Network;
 
 const KILLS: u32 = 50;
 const TASKS: u64 = 4000;

@@ -1,14 +1,12 @@
 //! Jobs that are paid on a chain: locked before they run, settled when they have ended, whatever dies in between.
 
-mod network;
-mod programs;
-
 use std::time::{Duration, Instant};
 
+use crate::network::{Network, PATIENCE};
+use crate::programs;
 use gleaner_hub::money::{ReconcileView, SettlementView};
 use gleaner_wire::JobId;
 use gleaner_wire::api::JobState;
-use network::{Network, PATIENCE};
 
 const ARRAY: &str = r#"
 name = "array"

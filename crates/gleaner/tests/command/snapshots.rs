@@ -1,12 +1,10 @@
 //! What the commands print, compared with the files in `tests/snapshots`.
 //!
-//! After a wanted change: `GLEANER_UPDATE_SNAPSHOTS=1 cargo nextest run --release -p gleaner --test snapshots`, then
+//! After a wanted change: `GLEANER_UPDATE_SNAPSHOTS=1 cargo nextest run --release -p gleaner --test command snapshots`, then
 //! read the difference before committing it.
 
-mod network;
-mod programs;
-
-use network::{Ended, Network, gleaner, sources};
+use crate::network::{Ended, Network, gleaner, sources};
+use crate::programs;
 
 /// Compares with the stored text, or stores it.
 fn compare(name: &str, text: &str) {
