@@ -68,6 +68,11 @@ impl Account {
         self.folder.join(format!("index-{}.db", &hash[..16]))
     }
 
+    /// Where it is remembered how hard to squeeze for a hub.
+    pub(crate) fn level(&self, hub: &str) -> PathBuf {
+        self.index(hub).with_extension("level")
+    }
+
     /// Where `gleaner data pause` and its like leave their word.
     pub fn steering(&self) -> PathBuf {
         self.folder.join("steering.toml")

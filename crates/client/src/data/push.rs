@@ -115,7 +115,7 @@ impl Push<'_> {
         sent: &mut net::Pushed,
         progress: &mut impl FnMut(&PushProgress),
     ) -> Result<(Packed, Counts), Error> {
-        let level = choose_level(self.hub, path).await;
+        let level = choose_level(self.hub, path, &self.account.level(self.hub.url())).await;
         loop {
             self.wait_while_paused(progress).await;
             let (uplink, control) = Uplink::open(Arc::clone(self.hub.cache()) as Arc<_>);

@@ -16,14 +16,37 @@ const WORTH_BYTES: u64 = 8 * 1024 * 1024;
 /// A question of this many names is as long as a quarter of a megabyte.
 const PROBE_NAMES: usize = 8192;
 const SAMPLE_BYTES: usize = 512 * 1024;
+/// How long a choice holds.
+const KEPT_TIME: Duration = Duration::from_secs(7 * 24 * 3600);
 /// Where nothing is measured.
 const LEVEL_DEFAULT: i32 = 3;
 
-/// How hard to squeeze what is at this path, on its way to that hub.
-pub(crate) async fn choose_level(hub: &HubData, path: &Path) -> Option<Level> {
-    let is_small = path.metadata().is_ok_and(|found| found.is_file() && found.len() < WORTH_BYTES);
-    let link = if is_small { None } else { link(hub).await };
-    let Some(link) = link else { return Some(Level::new(LEVEL_DEFAULT)) };
+/// How hard to squeeze what is at this path, on its way to that hub. What was chosen holds for a while: content that is
+/// squeezed otherwise is sealed otherwise, and would be sent again where nothing is remembered of it.
+pub(crate) async fn choose_level(hub: &HubData, path: &Path, kept: &Path) -> Option<Level> {
+    if path.metadata().is_ok_and(|found| found.is_file() && found.len() < WORTH_BYTES) {
+        return Some(Level::new(LEVEL_DEFAULT));
+    }
+    if let Some(level) = read(kept) {
+        return level;
+    }
+    let chosen = measured(hub).await;
+    let text = chosen.map_or(0, Level::number).to_string();
+    if let Err(error) = std::fs::write(kept, text) {
+        tracing::warn!(%error, "the measured level is not remembered");
+    }
+    chosen
+}
+
+/// What was chosen lately: a number, and zero for not at all.
+fn read(kept: &Path) -> Option<Option<Level>> {
+    let age = kept.metadata().ok()?.modified().ok()?.elapsed().ok()?;
+    let number: i32 = std::fs::read_to_string(kept).ok().filter(|_| age < KEPT_TIME)?.trim().parse().ok()?;
+    Some((number > 0).then(|| Level::new(number)))
+}
+
+async fn measured(hub: &HubData) -> Option<Level> {
+    let Some(link) = link(hub).await else { return Some(Level::new(LEVEL_DEFAULT)) };
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64);
     let Ok(Some((squeeze, seal))) = tokio::task::spawn_blocking(processor).await else {
         return Some(Level::new(LEVEL_DEFAULT));

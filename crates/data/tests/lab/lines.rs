@@ -44,7 +44,7 @@ fn a_source_with_a_slow_uplink_is_helped_by_the_hub() {
     let source = internet.host("source", &slow).unwrap();
     let target = internet.host("target", &Uplink::even(Shape::megabits(100).delay_ms(5))).unwrap();
     let (has, kept, gets) = (filled(count), filled(count), tempfile::tempdir().unwrap());
-    let server = Actor::serves(&source.machine, 1, has.path());
+    let _server = Actor::serves(&source.machine, 1, has.path());
     let mut cached = Actor::start(&hub.machine, "hub", 9, kept.path(), None);
     assert_eq!(cached.hear().as_deref(), Some("ready"));
     let sources = [direct(1, source.address()), cache(&hub)];
@@ -53,8 +53,8 @@ fn a_source_with_a_slow_uplink_is_helped_by_the_hub() {
     fetch.end();
     cached.kill();
     assert_same(&done, gets.path(), count);
-    assert_sent_once(&done, server.sent() + done.by(Route::Hub));
     assert_line("slow uplink", &done, &target);
+    assert!(done.by(Route::Hub) > done.bytes / 2, "most came from the hub: {done:?}");
     let (from_source, from_hub) = (source.link.carried(Side::Left).bytes, hub.link.carried(Side::Left).bytes);
     let both = from_source > done.bytes / 50 && from_hub > 2 * from_source;
     assert!(both, "{from_source} bytes from the source, {from_hub} from the hub, which is eight times as fast");

@@ -213,6 +213,12 @@ impl Network {
         command
     }
 
+    /// Gives workers the keys of a job until this is dropped.
+    pub fn attend(&self, job: JobId) -> Process {
+        let mut command = self.command(&["job", "attend", &job.to_string()]);
+        Process(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts"))
+    }
+
     /// Runs a command to its end.
     pub fn run(&self, args: &[&str]) -> Ended {
         self.command(args).output().expect("it runs").into()
