@@ -107,7 +107,8 @@ mod tests {
         let shape = Shape::megabits(8).queue_bytes(10_000);
         let mut line = Line::new(1);
         let kept = (0..100).filter(|_| line.send(&shape, START, 1000) == Fate::Kept).count();
-        assert!((10..=11).contains(&kept), "{kept}");
+        // Ten wait, and what an idle line may have carried before.
+        assert!((10..=13).contains(&kept), "{kept}");
         assert_eq!(line.send(&shape, START, 1000), Fate::Overflowed);
         assert_eq!(line.send(&shape, START + 5_000_000, 1000), Fate::Kept);
     }

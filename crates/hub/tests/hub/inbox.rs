@@ -210,10 +210,11 @@ fn sftp(hub: &Hub, local: &Path, password: &str, batch: &str) -> std::process::O
     for option in ["IdentityAgent=none", "StrictHostKeyChecking=no", "UserKnownHostsFile=/dev/null", "LogLevel=ERROR"] {
         command.args(["-o", option]);
     }
-    command.args(["-o", &port, "-b", "-"]);
+    // Before the batch, which would ask for nothing otherwise.
     for option in ["BatchMode=no", "PreferredAuthentications=password", "NumberOfPasswordPrompts=1"] {
         command.args(["-o", option]);
     }
+    command.args(["-o", &port, "-b", "-"]);
     command.arg("ada@127.0.0.1").current_dir(local).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("sftp is missing: scripts/test installs Debian's openssh-client");
     child.stdin.take().unwrap().write_all(batch.as_bytes()).unwrap();
