@@ -16,6 +16,10 @@ const WORTH_BYTES: u64 = 8 * 1024 * 1024;
 /// A question of this many names is as long as a quarter of a megabyte.
 const PROBE_NAMES: usize = 8192;
 const SAMPLE_BYTES: usize = 512 * 1024;
+/// A line grows to its speed in rounds: so many of them go by before the long question is through.
+const ROUNDS: u32 = 5;
+/// On a line that is faster than this the processor has better things to do than to squeeze harder than usual.
+const SLOW_LINK: u64 = 4_000_000;
 /// How long a choice holds.
 const KEPT_TIME: Duration = Duration::from_secs(7 * 24 * 3600);
 /// Where nothing is measured.
@@ -52,6 +56,7 @@ async fn measured(hub: &HubData) -> Option<Level> {
         return Some(Level::new(LEVEL_DEFAULT));
     };
     let chosen = level(Speeds { link, squeeze, seal, cores });
+    let chosen = if link > SLOW_LINK { chosen.map(|level| level.min(Level::new(LEVEL_DEFAULT))) } else { chosen };
     tracing::debug!(link, squeeze, seal, cores, ?chosen, "bytes a second, and the level chosen by them");
     chosen
 }
@@ -60,7 +65,7 @@ async fn measured(hub: &HubData) -> Option<Level> {
 async fn link(hub: &HubData) -> Option<u64> {
     let short = ask(hub, 1).await?;
     let long = ask(hub, PROBE_NAMES).await?;
-    Some(rate(PROBE_NAMES * 32, long.saturating_sub(short)))
+    Some(rate(PROBE_NAMES * 32, long.saturating_sub(short * ROUNDS)))
 }
 
 async fn ask(hub: &HubData, names: usize) -> Option<Duration> {
