@@ -92,7 +92,9 @@ proptest! {
         let honest = Uplink::new(rate, 20);
         let all: Vec<Uplink> = uplinks.into_iter().chain([honest]).collect();
         let (world, fetcher, done) = single(&all, chunks);
-        assert_twice_is_bounded(&world, fetcher);
+        // Several sources may fall silent at once, each with something on the wire.
+        let (twice, total) = (world.twice(fetcher), world.total());
+        prop_assert!(twice <= (total / 20).max(4 * TWICE_BYTES_MIN), "{} of {} arrived twice", twice, total);
         // The honest one alone would take this long; silences may each cost their pauses on top.
         let alone = ideal(&world, rate);
         prop_assert!(done.as_secs_f64() < alone * 1.2 + 3.0, "took {:?}, one source alone {:.2} s", done, alone);
