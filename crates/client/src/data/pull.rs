@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use gleaner_data::Source;
 use gleaner_data::manifest::{Root, Totals};
-use gleaner_data::net::{Carrier, Downlink, DownlinkControl};
+use gleaner_data::net::{Carrier, Control, Downlink};
 use gleaner_data::seal::DatasetKey;
 use gleaner_data::tree::Case;
 use gleaner_data::unpack::{self, Counts};
@@ -145,7 +145,7 @@ impl Pull<'_> {
     async fn watch(
         &self,
         unpacking: tokio::task::JoinHandle<Result<Totals, unpack::Error>>,
-        control: &DownlinkControl,
+        control: &Control,
         counters: &unpack::Progress,
         totals: Totals,
         progress: &mut impl FnMut(&PullProgress),

@@ -35,7 +35,7 @@ pub mod uplink;
 
 pub use bring::{Bring, BringControl, Brought, Dataset, StoreSource};
 pub use carrier::{Carrier, Delivery};
-pub use downlink::{Downlink, DownlinkControl};
+pub use downlink::Downlink;
 pub use error::Error;
 pub use fetch::{Control, Fetch, Progress, Update, Wish};
 pub use grant::{Authority, Grant, Refused, Right, SignedGrant, public};

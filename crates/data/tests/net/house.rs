@@ -5,7 +5,7 @@ use gleaner_data::index::Index;
 use gleaner_data::manifest::Root;
 use gleaner_data::measure::{noise, words};
 use gleaner_data::net::http::{Access, Admitted, Allowance, Cache, Door, Refusal, router, swarm_router};
-use gleaner_data::net::{BringControl, Dataset, DownlinkControl, PushControl, Right, Update, Uplink};
+use gleaner_data::net::{BringControl, Control, Dataset, PushControl, Right, Update, Uplink};
 use gleaner_data::net::{Downlink, schedule};
 use gleaner_data::pack::{self, Packed};
 use gleaner_data::seal::AccountSecret;
@@ -174,7 +174,7 @@ pub fn pull(
     packed: &Packed,
     to: PathBuf,
     caches: Vec<Arc<Cache>>,
-) -> (tokio::task::JoinHandle<Result<(), unpack::Error>>, DownlinkControl) {
+) -> (tokio::task::JoinHandle<Result<(), unpack::Error>>, Control) {
     let carriers = caches.into_iter().map(|cache| cache as _).collect();
     let (downlink, control) = Downlink::with_patience(carriers, std::time::Duration::from_secs(5));
     let wanted = dataset(packed);

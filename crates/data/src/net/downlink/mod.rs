@@ -4,7 +4,7 @@ mod shelf;
 
 use super::Error;
 use super::carrier::Carrier;
-use super::fetch::{Pace, Progress, Update};
+use super::fetch::{Control, Pace, Progress, Update};
 use super::schedule::{Holds, Role};
 use super::uplink::Broken;
 use crate::port::{PortError, Source};
@@ -37,37 +37,6 @@ impl Shared {
     }
 }
 
-/// Steers a downlink while it runs. Clones steer the same one.
-#[derive(Clone)]
-pub struct DownlinkControl {
-    updates: mpsc::Sender<Update>,
-    pace: Arc<Pace>,
-    stop: Arc<watch::Sender<bool>>,
-    progress: watch::Receiver<Progress>,
-}
-
-impl DownlinkControl {
-    /// Tells it of a source that can be asked, or is gone. Others who fetch the same are no concern of it.
-    pub async fn tell(&self, update: Update) {
-        let _ = self.updates.send(update).await;
-    }
-
-    /// At most this many bytes a second from now on.
-    pub fn set_limit(&self, limit: Option<u64>) {
-        self.pace.set_limit(limit);
-    }
-
-    /// Ends it: whoever waits for a chunk is told so.
-    pub fn stop(&self) {
-        self.stop.send_replace(true);
-    }
-
-    /// What came from whom, several times a second.
-    pub fn progress(&self) -> watch::Receiver<Progress> {
-        self.progress.clone()
-    }
-}
-
 /// Fetches what is announced or asked for. It is used from threads that may block, never from a task.
 pub struct Downlink {
     shared: Arc<Shared>,
@@ -76,12 +45,12 @@ pub struct Downlink {
 
 impl Downlink {
     /// From these, each of which may have everything. To be called within a runtime.
-    pub fn open(carriers: Vec<Arc<dyn Carrier>>) -> (Self, DownlinkControl) {
+    pub fn open(carriers: Vec<Arc<dyn Carrier>>) -> (Self, Control) {
         Self::with_patience(carriers, PATIENCE)
     }
 
     /// The same, giving up when nobody has had what is wanted for this long.
-    pub fn with_patience(carriers: Vec<Arc<dyn Carrier>>, patience: Duration) -> (Self, DownlinkControl) {
+    pub fn with_patience(carriers: Vec<Arc<dyn Carrier>>, patience: Duration) -> (Self, Control) {
         let (updates, told) = mpsc::channel(UPDATES_MAX);
         let (stop, stopped) = watch::channel(false);
         let (shown, progress) = watch::channel(Progress::default());
@@ -102,7 +71,7 @@ impl Downlink {
             let ended = running.run(told, stopped).await;
             let _ = fetching.why.set(ended);
         });
-        let control = DownlinkControl { updates, pace, stop: Arc::new(stop), progress };
+        let control = Control::new(updates, pace, stop, progress);
         (Self { shared, task }, control)
     }
 

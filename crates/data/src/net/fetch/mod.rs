@@ -74,7 +74,7 @@ pub enum Update {
     },
 }
 
-/// Steers a fetch while it runs. Clones steer the same one.
+/// Steers a fetch or a downlink while it runs. Clones steer the same one.
 #[derive(Clone)]
 pub struct Control {
     updates: mpsc::Sender<Update>,
@@ -84,6 +84,15 @@ pub struct Control {
 }
 
 impl Control {
+    pub(super) fn new(
+        updates: mpsc::Sender<Update>,
+        pace: Arc<Pace>,
+        stop: watch::Sender<bool>,
+        progress: watch::Receiver<Progress>,
+    ) -> Self {
+        Self { updates, pace, stop: Arc::new(stop), progress }
+    }
+
     /// Tells it something. Tells nobody if it has ended.
     pub async fn tell(&self, update: Update) {
         let _ = self.updates.send(update).await;
@@ -94,7 +103,7 @@ impl Control {
         self.pace.set_limit(limit);
     }
 
-    /// Ends it; what has arrived is stored first.
+    /// Ends it; what has arrived is stored first, where it is stored.
     pub fn stop(&self) {
         self.stop.send_replace(true);
     }
@@ -124,7 +133,7 @@ impl<W: Iterator<Item = Wish> + Send + 'static> Fetch<W> {
         let (stop, stopped) = watch::channel(false);
         let (shown, progress) = watch::channel(Progress::default());
         let pace = Arc::new(Pace::new(None));
-        let control = Control { updates, pace: Arc::clone(&pace), stop: Arc::new(stop), progress };
+        let control = Control::new(updates, Arc::clone(&pace), stop, progress);
         // Whoever fetches the same begins somewhere else.
         let start = u32::from_le_bytes(*me.0.first_chunk().expect("a key has 32 bytes")) % (1 << 14);
         let fetch = Self {
