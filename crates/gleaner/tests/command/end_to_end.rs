@@ -4,18 +4,8 @@ use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
 use crate::network::{Network, sources};
-use crate::programs;
+use crate::programs::{self, ARRAY};
 use gleaner_wire::api::JobState;
-
-const ARRAY: &str = r#"
-name = "array"
-[[task]]
-name = "square"
-runtime = "wasm"
-program = "program.wasm"
-args = ["{index}"]
-each = "1..20"
-"#;
 
 #[test]
 fn an_array_job_delivers_a_file_for_each_element() {

@@ -3,20 +3,10 @@
 use std::time::{Duration, Instant};
 
 use crate::network::{Network, PATIENCE};
-use crate::programs;
+use crate::programs::{self, ARRAY};
 use gleaner_hub::money::{ReconcileView, SettlementView};
 use gleaner_wire::JobId;
 use gleaner_wire::api::JobState;
-
-const ARRAY: &str = r#"
-name = "array"
-[[task]]
-name = "square"
-runtime = "wasm"
-program = "program.wasm"
-args = ["{index}"]
-each = "1..20"
-"#;
 
 /// Waits until the books have followed the chain.
 fn settled(network: &Network, job: JobId) -> SettlementView {

@@ -1,5 +1,16 @@
 //! Small WASI programs for tests, from WebAssembly text.
 
+/// A job of twenty elements, each with its number as the argument of `program.wasm`.
+pub const ARRAY: &str = r#"
+name = "array"
+[[task]]
+name = "square"
+runtime = "wasm"
+program = "program.wasm"
+args = ["{index}"]
+each = "1..20"
+"#;
+
 const IMPORTS: &str = r#"
   (import "wasi_snapshot_preview1" "args_sizes_get" (func $sizes (param i32 i32) (result i32)))
   (import "wasi_snapshot_preview1" "args_get" (func $args (param i32 i32) (result i32)))
