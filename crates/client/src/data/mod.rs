@@ -7,9 +7,9 @@ mod attend;
 mod hub;
 mod inputs;
 mod keys;
+mod level;
 mod pull;
 mod push;
-mod speeds;
 
 pub use account::Account;
 pub use attend::{Attendant, Attending};

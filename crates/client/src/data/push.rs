@@ -15,7 +15,7 @@ use tokio::sync::watch;
 
 use super::Account;
 use super::hub::{HubData, Kept, List};
-use super::speeds::choose_level;
+use super::level;
 use crate::Error;
 
 const LOOK_EVERY: Duration = Duration::from_millis(200);
@@ -115,7 +115,8 @@ impl Push<'_> {
         sent: &mut net::Pushed,
         progress: &mut impl FnMut(&PushProgress),
     ) -> Result<(Packed, Counts), Error> {
-        let level = choose_level(self.hub, path, &self.account.level(self.hub.url())).await;
+        let kept = self.account.level(self.hub.url());
+        let (level, adapt) = level::begin_with(path, &kept);
         loop {
             self.wait_while_paused(progress).await;
             let (uplink, control) = Uplink::open(Arc::clone(self.hub.cache()) as Arc<_>);
@@ -127,6 +128,7 @@ impl Push<'_> {
                 fresh,
                 checksum: self.checksum,
                 level,
+                adapt,
                 counters: Arc::clone(&counters),
                 uplink,
             };
@@ -135,7 +137,13 @@ impl Push<'_> {
             add(sent, *control.progress().borrow());
             match outcome {
                 Err(_) if paused => {}
-                outcome => return outcome.map(|packed| (packed, counters.counts())),
+                outcome => {
+                    let packed = outcome?;
+                    if adapt {
+                        level::keep(packed.level, &kept);
+                    }
+                    return Ok((packed, counters.counts()));
+                }
             }
         }
     }
@@ -200,6 +208,7 @@ struct Work {
     fresh: bool,
     checksum: bool,
     level: Option<Level>,
+    adapt: bool,
     counters: Arc<pack::Progress>,
     uplink: Uplink,
 }
@@ -214,7 +223,7 @@ impl Work {
             index = self.open_index(&keys)?;
         }
         let threads = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
-        let options = pack::Options { threads, level: self.level, checksum: self.checksum };
+        let options = pack::Options { threads, level: self.level, adapt: self.adapt, checksum: self.checksum };
         let packed = pack::pack(&self.path, &keys, &mut index, &self.uplink, options, &self.counters);
         let packed = packed.map_err(|error| Error::pack(&self.path, &error))?;
         let stored =

@@ -193,7 +193,7 @@ fn pack_and_pin(data: &Data, path: &Path, index: &Path, keys: &Keys) -> Result<(
     let sink = StoreSink::new(&data.store);
     let mut index = Index::open(index, keys).map_err(pack::Error::Index)?;
     let threads = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
-    let options = pack::Options { threads, level: Some(Level::new(3)), checksum: false };
+    let options = pack::Options { threads, level: Some(Level::new(3)), adapt: false, checksum: false };
     let packed = pack::pack(path, keys, &mut index, &sink, options, &pack::Progress::default())?;
     let stored = sink.put(packed.sealed.blob, packed.sealed.bytes.clone()).and_then(|()| sink.flush());
     stored.map_err(pack::Error::Sink)?;
