@@ -64,6 +64,8 @@ pub(super) async fn register(
     let whole = DataRef { root: BlobRef { id: root, bytes: said.root_bytes }, bytes: said.bytes };
     let dataset = Dataset { data: whole, chunks, owner, label, kind, made, until };
     blocking(move || {
+        // Who is told that it is kept may forget it.
+        data.store.flush()?;
         data.catalog.add(&dataset)?;
         job.map_or(Ok(()), |job| data.catalog.used_by(job, &[root]))
     })
