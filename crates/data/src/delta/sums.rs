@@ -23,7 +23,7 @@ const ENCODED_BYTES: usize = 12;
 
 impl Grain {
     /// Larger files are cut into long blocks.
-    const FINE_BYTES_MAX: u64 = 16 * 1024 * 1024;
+    const FINE_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
     /// The grain for files of this size.
     pub fn of(file_bytes: u64) -> Self {

@@ -158,16 +158,16 @@ fn copied(from: &Path) -> tempfile::TempDir {
     to
 }
 
-/// The file of the segment that was written last.
+/// The file of the segment that was written last: they are named by their numbers.
 fn last_segment(folder: &Path) -> std::path::PathBuf {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
-            let path = entry.path();
+        for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
             if path.is_dir() {
                 folders.push(path);
-            } else if !path.to_string_lossy().contains("index.db") && entry.metadata().unwrap().len() > 0 {
+            } else if name.len() == 16 && name.bytes().all(|byte| byte.is_ascii_hexdigit()) {
                 found.push(path);
             }
         }

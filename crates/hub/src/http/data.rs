@@ -65,7 +65,7 @@ pub(super) async fn register(
     let dataset = Dataset { data: whole, chunks, owner, label, kind, made, until };
     blocking(move || {
         // Who is told that it is kept may forget it.
-        data.store.flush()?;
+        data.make_durable()?;
         data.catalog.add(&dataset)?;
         job.map_or(Ok(()), |job| data.catalog.used_by(job, &[root]))
     })
