@@ -14,20 +14,27 @@ use crate::{Config, Error, logs};
 use gleaner_chain::rpc::Server;
 use gleaner_core::Params;
 use gleaner_data::net::relay::Relay;
-use gleaner_data::store::Place;
+use gleaner_data::store::{Place, is_open};
 use gleaner_wire::WorkerKey;
 use std::net::SocketAddr;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
 use tokio::sync::{oneshot, watch};
+
+/// How long a hub that stops waits for its store to be let go of, and how often it looks.
+const LET_GO_TIME_MAX: Duration = Duration::from_secs(30);
+const LET_GO_PAUSE: Duration = Duration::from_millis(5);
 
 /// A running hub. Dropped without [`Hub::stop`], it ends as if its process had been killed.
 pub struct Hub {
     address: SocketAddr,
     token_file: PathBuf,
+    /// Where its store lies.
+    chunks: PathBuf,
     ending: watch::Sender<Ending>,
     stopping: watch::Sender<bool>,
     keeper: Option<JoinHandle<()>>,
@@ -94,6 +101,7 @@ pub async fn start(config: Config) -> Result<Hub, Error> {
     Ok(Hub {
         address,
         token_file,
+        chunks: dir.join("chunks"),
         ending,
         stopping,
         keeper: Some(keeper),
@@ -227,6 +235,15 @@ impl Hub {
         if let Some(serving) = self.serving.take() {
             // Its port is free afterwards.
             let _ = serving.await;
+        }
+        self.let_go_of_the_store().await;
+    }
+
+    /// Requests under way, and an upload that is being sealed, use the store for a while longer.
+    async fn let_go_of_the_store(&self) {
+        let begun = Instant::now();
+        while is_open(&self.chunks) && begun.elapsed() < LET_GO_TIME_MAX {
+            tokio::time::sleep(LET_GO_PAUSE).await;
         }
     }
 

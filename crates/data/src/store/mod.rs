@@ -45,6 +45,7 @@ pub use bitmap::Bitmap;
 pub use check::{Checked, Progress};
 pub use error::Error;
 pub use holdings::Holding;
+pub use lock::is_open;
 pub use measure::{Figures, Load, measure};
 pub use open::{Chunk, Store};
 pub use options::{CHUNK_BYTES_MAX, Clock, Options, Place, SEGMENT_BYTES, TICK_SECONDS};
