@@ -34,6 +34,13 @@ pub(crate) async fn sweep(data: Arc<Data>, keeper: Handle, mut stopping: watch::
     }
 }
 
+impl Data {
+    /// Returns when every chunk that has arrived survives a power cut. Blocks on the disk.
+    pub(crate) fn make_durable(&self) -> Result<(), crate::Error> {
+        self.store.flush().map_err(|source| crate::Error::Store { path: "chunks".into(), source })
+    }
+}
+
 fn once(data: &Data, live: &[JobId]) -> Result<(), crate::Error> {
     let now = crate::clock::wall_ms();
     let ended: Vec<JobId> = data.catalog.users()?.into_iter().filter(|job| !live.contains(job)).collect();
