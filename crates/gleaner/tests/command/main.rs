@@ -14,5 +14,6 @@ mod fiat;
 mod money;
 mod orders;
 mod outside;
+mod page;
 mod processes;
 mod snapshots;
