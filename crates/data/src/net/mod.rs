@@ -11,9 +11,11 @@
 //! as blobs of its store, each chunk would be an entry of a second database beside the store that evicts, pins and
 //! checks itself. Frames cost four bytes a chunk and one round trip for hundreds of them.
 mod carrier;
+mod engine;
 mod error;
 mod frames;
 mod grant;
+mod inbox;
 mod member;
 mod network;
 mod peer;

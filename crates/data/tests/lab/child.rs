@@ -1,4 +1,5 @@
 //! The test binary as a machine: serves, caches, relays or fetches in the network that it was born in.
+use super::actor::{role, say};
 use super::world::*;
 use gleaner_data::net::http::{Access, Cache, router};
 use gleaner_data::net::schedule::{Holds, Role};
@@ -6,17 +7,14 @@ use gleaner_data::net::{Carrier, Control, Fetch, Network, Peer, Progress, Right,
 use gleaner_data::store::Store;
 use gleaner_wire::WorkerKey;
 use iroh::{EndpointAddr, EndpointId, RelayUrl};
-use std::io::{BufRead, Write};
+use std::io::BufRead;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub const ROLE: &str = "GLEANER_LAB_TEST_ROLE";
-pub const FOLDER: &str = "GLEANER_LAB_TEST_FOLDER";
 pub const NUMBER: &str = "GLEANER_LAB_TEST_NUMBER";
 pub const RELAY: &str = "GLEANER_LAB_TEST_RELAY";
-/// What begins the lines that a child writes; the test harness writes others.
-pub const SAYS: &str = "child: ";
 pub const SEED: u64 = 70;
 pub const PORT: u16 = 4000;
 pub const HTTP_PORT: u16 = 8080;
@@ -28,20 +26,14 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// Without a role this is a test like any other and has nothing to do.
 #[test]
 fn plays_the_role_it_was_started_for() {
-    let Ok(role) = std::env::var(ROLE) else { return };
+    let Some((role, folder)) = role() else { return };
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    runtime.block_on(play(&role));
+    runtime.block_on(play(&role, &folder));
 }
 
-fn say(line: &str) {
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "{SAYS}{line}").unwrap();
-    out.flush().unwrap();
-}
-
-async fn play(role: &str) {
+async fn play(role: &str, folder: &Path) {
     let variable = |name| std::env::var(name).unwrap();
-    let store = Arc::new(Store::open(variable(FOLDER).as_ref(), LIMIT).unwrap());
+    let store = Arc::new(Store::open(folder, LIMIT).unwrap());
     match role.split_once(' ').unwrap_or((role, "")) {
         ("hub", _) => hub(store).await,
         ("serve", _) => {

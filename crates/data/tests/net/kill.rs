@@ -1,6 +1,7 @@
 //! kill -9 of each side at random moments, and going on afterwards: the bytes are the same, nothing is left over, and
 //! little was sent twice. Each side of each direction is killed 50 times; `GLEANER_NET_TEST_KILLS` asks for more or less.
-use super::child::{Actor, say};
+use super::actor::say;
+use super::child::Actor;
 use super::world::*;
 use gleaner_data::net::{Fetch, Network, Peer, Push, Right, Server, Setup, Wish};
 use gleaner_data::store::{Chunk, Store};
@@ -72,9 +73,9 @@ fn peer(network: &Network, number: u8, port: u16, right: Right) -> Arc<Peer> {
 }
 
 /// What a child does until it is killed, or has nothing more to do.
-pub async fn play(role: &str, folder: &Path, stays: u16) {
+pub async fn play(role: &str, number: u8, folder: &Path, stays: u16) {
     let store = Arc::new(Store::open(folder, LIMIT).unwrap());
-    let network = network(ACTOR).await;
+    let network = network(number).await;
     match role {
         "serve" => {
             let _server = Server::start(&network, store, authority());
@@ -112,7 +113,7 @@ async fn killed(role: &'static str, folder: &Path, port: u16, kills: u32) {
     for kill in 0..kills {
         let (folder, wait) = (folder.to_owned(), moment(&mut chance));
         let over = tokio::task::spawn_blocking(move || {
-            let mut actor = Actor::start(role, &folder, port);
+            let mut actor = Actor::start(role, ACTOR, &folder, port);
             assert_eq!(actor.hear().as_deref(), Some("begins"));
             // The moment is what the test is about, so there is no event to wait for.
             std::thread::sleep(wait);
@@ -124,7 +125,7 @@ async fn killed(role: &'static str, folder: &Path, port: u16, kills: u32) {
     }
     let folder = folder.to_owned();
     let last = tokio::task::spawn_blocking(move || {
-        let mut actor = Actor::start(role, &folder, port);
+        let mut actor = Actor::start(role, ACTOR, &folder, port);
         while let Some(said) = actor.hear() {
             if said == "done" {
                 return true;
@@ -186,7 +187,7 @@ async fn a_source_that_is_killed_again_and_again_costs_less_than_two_percent() {
     for _ in 0..kills {
         let folder = dir.path().to_owned();
         let (actor, port) = tokio::task::spawn_blocking(move || {
-            let mut actor = Actor::start("serve", &folder, 0);
+            let mut actor = Actor::start("serve", ACTOR, &folder, 0);
             let port = actor.hear().unwrap().parse().unwrap();
             (actor, port)
         })
@@ -199,7 +200,7 @@ async fn a_source_that_is_killed_again_and_again_costs_less_than_two_percent() {
     }
     let folder = dir.path().to_owned();
     let last = tokio::task::spawn_blocking(move || {
-        let mut actor = Actor::start("serve", &folder, 0);
+        let mut actor = Actor::start("serve", ACTOR, &folder, 0);
         let port: u16 = actor.hear().unwrap().parse().unwrap();
         (actor, port)
     });
@@ -223,7 +224,7 @@ async fn a_hub_that_is_killed_while_it_takes_a_push_loses_nothing_it_had_acknowl
     for kill in 0..=kills {
         let folder = dir.path().to_owned();
         let start = tokio::task::spawn_blocking(move || {
-            let mut actor = Actor::start("serve", &folder, 0);
+            let mut actor = Actor::start("serve", ACTOR, &folder, 0);
             let port: u16 = actor.hear().unwrap().parse().unwrap();
             (actor, port)
         });

@@ -1,7 +1,7 @@
 //! The hub's cache as its users see it: a source like any other, and somebody to bring chunks to.
 use super::{Access, CODE};
 use crate::net::carrier::{Carrier, Delivery};
-use crate::net::fetch::Pace;
+use crate::net::engine::Pace;
 use crate::net::frames::header;
 use crate::net::protocol::Code;
 use crate::net::push::Taker;

@@ -1,7 +1,7 @@
 //! Which chunk is asked of whom, decided anew with everything that arrives.
 //!
 //! Nothing here waits, reads a clock or knows a network: time is passed in, counted from when the fetch began; what
-//! happens is told by calls, what to do comes out of [`Scheduler::plan`]. Each source gets requests of 25 to 80 ms of
+//! happens is told by calls, what to do comes out of [`Scheduler::plan`]. Each source gets requests of 15 to 80 ms of
 //! its own measured speed, so that a slow one never holds much; a new one is probed with one small request. What a
 //! silent source has is given to others. At the end, pieces that a slow source still has are also asked of a faster
 //! one, within a budget for what may arrive twice.
@@ -101,7 +101,7 @@ pub struct Scheduler {
     next_request: u64,
     wanted_bytes: u64,
     twice_bytes: u64,
-    /// Bytes of pieces that two sources are asked for right now.
+    /// Bytes of pieces that a second source was asked for, and that both may have sent.
     doubled_bytes: u64,
     /// When anything useful arrived last.
     fed: Duration,
@@ -223,9 +223,6 @@ impl Scheduler {
         if let Some(source) = self.sources.get_mut(&source.0) {
             source.useful += u64::from(piece.bytes);
         }
-        if piece.asked.len() > 1 {
-            self.doubled_bytes -= u64::from(piece.bytes);
-        }
         if self.free.remove(&position) {
             self.free_bytes -= u64::from(piece.bytes);
         }
@@ -322,6 +319,8 @@ impl Scheduler {
     }
 
     fn twice_budget(&self) -> u64 {
-        (self.wanted_bytes / TWICE_SHARE).max(TWICE_BYTES_MIN).saturating_sub(self.twice_bytes + self.doubled_bytes)
+        // What was asked for twice may still be on its way when the first copy is here.
+        let spent = self.doubled_bytes.max(self.twice_bytes);
+        (self.wanted_bytes / TWICE_SHARE).max(TWICE_BYTES_MIN).saturating_sub(spent)
     }
 }

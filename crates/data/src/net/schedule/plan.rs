@@ -50,20 +50,21 @@ impl Scheduler {
         }
     }
 
-    /// Takes back what a source was asked for, and drops it if it has been silent too often.
+    /// Takes back what a source was asked for, and drops it if it has been silent too often: not the only one, which is
+    /// tried for as long as anybody waits.
     pub(super) fn punish(&mut self, now: Duration, source: SourceId, silence: Silence, effects: &mut Vec<Effect>) {
         match silence {
             Silence::No => {}
-            Silence::Pause => {
+            Silence::Drop if self.sources.len() > 1 => {
+                self.remove_source(now, source);
+                effects.push(Effect::Drop { source });
+            }
+            Silence::Pause | Silence::Drop => {
                 for request in self.sources[&source.0].outstanding.clone() {
                     self.take_back(now, request);
                     effects.push(Effect::Cancel { request: RequestId(request) });
                 }
                 effects.push(Effect::Reset { source });
-            }
-            Silence::Drop => {
-                self.remove_source(now, source);
-                effects.push(Effect::Drop { source });
             }
         }
     }

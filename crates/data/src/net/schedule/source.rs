@@ -6,18 +6,19 @@ use std::time::Duration;
 /// A request is as long as part of a round trip takes at the source's speed, within these bounds: long enough that asking
 /// hardly counts, short enough to be given to somebody else soon, and to be little when one side is killed.
 const REQUEST_TIME_MAX: Duration = Duration::from_millis(80);
-const REQUEST_TIME_MIN: Duration = Duration::from_millis(25);
+const REQUEST_TIME_MIN: Duration = Duration::from_millis(15);
 const REQUESTS_PER_ROUND_TRIP: u32 = 4;
 /// The smallest request, and what a new source is probed with.
 pub const REQUEST_BYTES_MIN: u64 = 64 * 1024;
 /// The largest request.
 pub const REQUEST_BYTES_MAX: u64 = 8 * 1024 * 1024;
-/// Requests that a source which answers has outstanding, so that it never waits for the next one; on a long line more,
-/// because what one stream has under way is bounded.
-const OUTSTANDING_MIN: usize = 3;
+/// Requests that a source which answers has outstanding, so that it never waits for the next one: what it is asked for is
+/// lost if this side is killed, so on a slow line no more than that. On a long one more, because what one stream has under
+/// way is bounded.
+const OUTSTANDING_MIN: usize = 2;
 const OUTSTANDING_MAX: usize = 12;
 /// More than the fewest are not outstanding for longer than this time, or so many round trips, at the source's speed.
-const OUTSTANDING_TIME: Duration = Duration::from_millis(100);
+const OUTSTANDING_TIME: Duration = Duration::from_millis(50);
 const OUTSTANDING_ROUND_TRIPS: u32 = 3;
 /// Speed is looked at in stretches of at least this time.
 const SAMPLE_TIME: Duration = Duration::from_millis(50);
@@ -29,7 +30,7 @@ const SILENCE_MIN: Duration = Duration::from_secs(2);
 const SILENCE_MAX: Duration = Duration::from_secs(15);
 /// Silences and failures in a row after which a source is dropped.
 const STRIKES_MAX: u32 = 5;
-/// Half of the first pause; every one after a failure is twice as long as the one before.
+/// Half of the first pause; every one after a failure is twice as long as the one before, up to four seconds.
 const PAUSE_FIRST: Duration = Duration::from_millis(250);
 
 /// How a source is reached, the best first.
@@ -264,12 +265,9 @@ impl Source {
     /// One failure more in a row.
     pub fn strike(&mut self, now: Duration) -> Silence {
         self.strikes += 1;
-        if self.strikes >= STRIKES_MAX {
-            return Silence::Drop;
-        }
         self.speed = None;
-        self.paused_until = now + PAUSE_FIRST * (1 << self.strikes);
-        Silence::Pause
+        self.paused_until = now + PAUSE_FIRST * (1 << self.strikes.min(STRIKES_MAX - 1));
+        if self.strikes >= STRIKES_MAX { Silence::Drop } else { Silence::Pause }
     }
 
     pub fn figures(&self) -> Figures {

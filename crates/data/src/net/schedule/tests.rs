@@ -22,10 +22,11 @@ fn ideal(world: &World, rate: f64) -> f64 {
     world.total() as f64 / rate
 }
 
+/// What is asked of two sources is within its budget, which is under 2 % of all but the smallest fetches. What a source
+/// had on the wire when it was given up comes on top for the line, but is not taken: its connection is closed.
 fn assert_twice_is_bounded(world: &World, fetcher: usize) {
     let (twice, total) = (world.twice(fetcher), world.total());
-    // What a source had on the wire when its silence was noticed comes on top of the budget; in small fetches it shows.
-    assert!(twice <= (total / 50).max(2 * TWICE_BYTES_MIN), "{twice} of {total} arrived twice");
+    assert!(twice <= (total / TWICE_SHARE).max(TWICE_BYTES_MIN), "{twice} of {total} arrived twice");
 }
 
 #[test]
@@ -92,9 +93,7 @@ proptest! {
         let honest = Uplink::new(rate, 20);
         let all: Vec<Uplink> = uplinks.into_iter().chain([honest]).collect();
         let (world, fetcher, done) = single(&all, chunks);
-        // Several sources may fall silent at once, each with something on the wire.
-        let (twice, total) = (world.twice(fetcher), world.total());
-        prop_assert!(twice <= (total / 20).max(4 * TWICE_BYTES_MIN), "{} of {} arrived twice", twice, total);
+        assert_twice_is_bounded(&world, fetcher);
         // The honest one alone would take this long; silences may each cost their pauses on top.
         let alone = ideal(&world, rate);
         prop_assert!(done.as_secs_f64() < alone * 1.2 + 3.0, "took {:?}, one source alone {:.2} s", done, alone);

@@ -108,11 +108,8 @@ async fn answer(link: Arc<Link>, mut send: SendStream, mut receive: RecvStream) 
 
 async fn reply(link: &Arc<Link>, ask: Ask, send: &mut SendStream, receive: &mut RecvStream) -> Result<(), Error> {
     match ask {
-        Ask::Want { grant, ids } => {
-            link.check(&grant, Right::Fetch)?;
-            link.open(grant.grant.root)?;
-            want::send(link, grant.grant.root, ids, send).await
-        }
+        Ask::Want { grant, ids } => want(link, &grant, ids, Vec::new(), send).await,
+        Ask::Rest { grant, ids, begun } => want(link, &grant, ids, begun, send).await,
         Ask::Held { grant } => {
             link.check(&grant, Right::Fetch)?;
             let store = Arc::clone(&link.shared.store);
@@ -139,6 +136,19 @@ async fn reply(link: &Arc<Link>, ask: Ask, send: &mut SendStream, receive: &mut 
             Ok(taken?)
         }
     }
+}
+
+async fn want(
+    link: &Arc<Link>,
+    grant: &SignedGrant,
+    ids: Vec<Hash>,
+    begun: Vec<u32>,
+    send: &mut SendStream,
+) -> Result<(), Error> {
+    link.check(grant, Right::Fetch)?;
+    let root = grant.grant.root;
+    link.open(root)?;
+    want::send(link, want::Wanted { root, ids, begun }, send).await
 }
 
 fn code_of(error: &Error) -> Code {
