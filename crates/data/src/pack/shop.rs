@@ -2,13 +2,15 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use gleaner_wire::BlobRef;
+
 use super::old::OldFile;
 use super::{Error, Progress, mend};
 use crate::chunk::ChunkRef;
 use crate::cut::{Batch, Cutter};
 use crate::delta::Summer;
 use crate::index::{Found, Index, Number, Span};
-use crate::port::Sink;
+use crate::port::{PortError, Sink};
 use crate::seal::{Keys, Tag};
 use crate::squeeze::{Level, Squeezer};
 
@@ -103,11 +105,27 @@ impl<'a> Shop<'a> {
 
     /// Squeezes and seals a chunk and puts it into the sink.
     pub(super) fn store(&self, hand: &mut Hand, tag: &Tag, plain: &[u8]) -> Result<(Number, ChunkRef), Error> {
+        self.store_with(hand, tag, plain, |blob, sealed| self.sink.put(blob, sealed))
+    }
+
+    /// The same with a chunk of the manifest.
+    pub(super) fn store_manifest(&self, hand: &mut Hand, tag: &Tag, plain: &[u8]) -> Result<ChunkRef, Error> {
+        let stored = self.store_with(hand, tag, plain, |blob, sealed| self.sink.put_manifest(blob, sealed));
+        stored.map(|(_, chunk)| chunk)
+    }
+
+    fn store_with(
+        &self,
+        hand: &mut Hand,
+        tag: &Tag,
+        plain: &[u8],
+        put: impl FnOnce(BlobRef, Vec<u8>) -> Result<(), PortError>,
+    ) -> Result<(Number, ChunkRef), Error> {
         let text = hand.squeezer.squeeze(plain);
         let squeezed = text.body().len() as u64;
         let sealed = self.keys.seal(tag, text);
         let (chunk, sealed_bytes) = (sealed.chunk, sealed.bytes.len() as u64);
-        self.sink.put(chunk.blob(), sealed.bytes).map_err(Error::Sink)?;
+        put(chunk.blob(), sealed.bytes).map_err(Error::Sink)?;
         let sums = self.summer.sums(plain);
         let number = self.index().remember_chunk(tag, &chunk, &sums)?;
         self.progress.sealed(squeezed, sealed_bytes);

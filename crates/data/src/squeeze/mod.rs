@@ -125,6 +125,15 @@ impl Squeezer {
     }
 }
 
+impl Squeezer {
+    /// Squeezes a chunk without a look at whether it is worth it. Nothing, if it saves too little after all.
+    pub(crate) fn squeeze_anyway(&mut self, plain: &[u8]) -> Option<Text> {
+        let at = self.at.as_mut()?;
+        let room = (plain.len() - plain.len() / SAVED_PART_MIN).max(1);
+        squeeze_into(&mut at.zstd, plain, &mut at.scratch, room).map(|body| Text::new(body, Codec::Zstd, plain))
+    }
+}
+
 impl At {
     fn saves_on(&mut self, sample: &[u8]) -> bool {
         let room = (sample.len() - sample.len() / SAVED_PART_MIN).max(1);

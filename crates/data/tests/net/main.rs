@@ -3,6 +3,7 @@
 #![expect(clippy::print_stdout, reason = "figures are for whoever runs the tests, and a child speaks to its parent")]
 mod bring;
 mod child;
+mod direct;
 mod faults;
 mod figures;
 mod house;
