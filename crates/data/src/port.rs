@@ -11,6 +11,11 @@ pub trait Sink: Sync {
     /// Takes a sealed chunk. The same chunk may come twice.
     fn put(&self, blob: BlobRef, sealed: Vec<u8>) -> Result<(), PortError>;
 
+    /// Takes a sealed chunk of the manifest, which says what files are made of.
+    fn put_manifest(&self, blob: BlobRef, sealed: Vec<u8>) -> Result<(), PortError> {
+        self.put(blob, sealed)
+    }
+
     /// Returns when everything that was put survives a crash. Only then are those chunks remembered as known.
     fn flush(&self) -> Result<(), PortError>;
 

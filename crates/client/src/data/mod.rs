@@ -4,6 +4,7 @@
 //! the workers that got a task.
 mod account;
 mod attend;
+mod direct;
 mod hub;
 mod inputs;
 mod keys;
@@ -13,6 +14,7 @@ mod push;
 
 pub use account::Account;
 pub use attend::{Attendant, Attending};
+pub use direct::Local;
 pub use gleaner_data::pack::Counts;
 pub use hub::{HubData, Kept, KeysFound, List};
 pub(crate) use inputs::Inputs;

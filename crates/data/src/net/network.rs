@@ -10,7 +10,7 @@ use iroh::address_lookup::memory::MemoryLookup;
 use iroh::endpoint::{NetReportConfig, QuicTransportConfig, VarInt, presets};
 use iroh::{Endpoint, EndpointAddr, EndpointId, RelayMode, RelayUrl, SecretKey};
 use noq_proto::congestion::Bbr3Config;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
 /// What one stream may have under way. The transport gives up a connection of which a stream has some 2,000 packets
@@ -70,6 +70,17 @@ impl Network {
         Ok(Self { endpoint, known, key: Arc::new(setup.key) })
     }
 
+    /// Opens it on every address of this machine, at a free port.
+    pub async fn open_anywhere(key: SigningKey, relays: Vec<RelayUrl>) -> Result<Self, Error> {
+        let everywhere = [SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)), SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0))];
+        let setup = |listen: &[SocketAddr]| Setup { key: key.clone(), listen: listen.to_vec(), relays: relays.clone() };
+        match Self::open(setup(&everywhere)).await {
+            // Where there is no IPv6, the other one will do.
+            Err(_) => Self::open(setup(&everywhere[..1])).await,
+            opened => opened,
+        }
+    }
+
     /// The key that others know this machine by.
     pub fn key(&self) -> WorkerKey {
         public(&self.key)
@@ -126,7 +137,6 @@ pub(super) fn transport() -> QuicTransportConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::net::Ipv4Addr;
     use std::time::Duration;
 
     const BYTES: usize = 8 * 1024 * 1024;

@@ -3,6 +3,8 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use gleaner_wire::BlobRef;
+
 use super::effort::{Effort, Toil};
 use super::old::OldFile;
 use super::{Error, Progress, mend};
@@ -10,7 +12,7 @@ use crate::chunk::ChunkRef;
 use crate::cut::{Batch, Cutter};
 use crate::delta::{Grain, Summer};
 use crate::index::{Found, Index, Number, Span};
-use crate::port::Sink;
+use crate::port::{PortError, Sink};
 use crate::seal::{Keys, Tag};
 use crate::squeeze::{Codec, Squeezer, Text};
 
@@ -122,12 +124,28 @@ impl<'a> Shop<'a> {
 
     /// Squeezes and seals a chunk and puts it into the sink.
     pub(super) fn store(&self, hand: &mut Hand, tag: &Tag, plain: &[u8]) -> Result<(Number, ChunkRef), Error> {
+        self.store_with(hand, tag, plain, |blob, sealed| self.sink.put(blob, sealed))
+    }
+
+    /// The same with a chunk of the manifest.
+    pub(super) fn store_manifest(&self, hand: &mut Hand, tag: &Tag, plain: &[u8]) -> Result<ChunkRef, Error> {
+        let stored = self.store_with(hand, tag, plain, |blob, sealed| self.sink.put_manifest(blob, sealed));
+        stored.map(|(_, chunk)| chunk)
+    }
+
+    fn store_with(
+        &self,
+        hand: &mut Hand,
+        tag: &Tag,
+        plain: &[u8],
+        put: impl FnOnce(BlobRef, Vec<u8>) -> Result<(), PortError>,
+    ) -> Result<(Number, ChunkRef), Error> {
         let text = self.squeeze(hand, plain)?;
         let squeezed = text.body().len() as u64;
         let sealed = self.keys.seal(tag, text);
         let (chunk, sealed_bytes) = (sealed.chunk, sealed.bytes.len() as u64);
         let begun = Instant::now();
-        self.sink.put(chunk.blob(), sealed.bytes).map_err(Error::Sink)?;
+        put(chunk.blob(), sealed.bytes).map_err(Error::Sink)?;
         hand.waited += begun.elapsed();
         let sums = self.summer.sums(hand.grain, plain);
         let number = self.index().remember_chunk(tag, &chunk, hand.grain, &sums)?;

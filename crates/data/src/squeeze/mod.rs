@@ -132,6 +132,15 @@ impl Squeezer {
     }
 }
 
+impl Squeezer {
+    /// Squeezes a chunk without a look at whether it is worth it. Nothing, if it saves too little after all.
+    pub(crate) fn squeeze_anyway(&mut self, plain: &[u8]) -> Option<Text> {
+        self.level?;
+        let body = squeeze_into(&mut self.zstd, plain, &mut self.scratch, room(plain))?;
+        Some(Text::new(body, Codec::Zstd, plain))
+    }
+}
+
 /// Below how many bytes squeezing was worth it.
 fn room(plain: &[u8]) -> usize {
     (plain.len() - plain.len() / SAVED_PART_MIN).max(1)

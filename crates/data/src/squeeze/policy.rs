@@ -21,6 +21,11 @@ impl Level {
         (Level(15), 22, 277),
     ];
 
+    /// Every level that [`level`] chooses between.
+    pub fn choices() -> impl Iterator<Item = Self> {
+        Self::CHOICES.iter().map(|(level, ..)| *level)
+    }
+
     /// The level of this number, or the nearest that is used.
     pub fn new(number: i32) -> Self {
         Self(number.clamp(1, 15))

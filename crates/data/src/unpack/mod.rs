@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, channel, sync_channel};
 use std::sync::{Mutex, PoisonError};
 
-pub use list::{list, manifest_chunks};
+pub use list::{File, extents, list, manifest_chunks};
 
 use crate::manifest::{self, Root, Totals};
 use crate::port::{PortError, Source};

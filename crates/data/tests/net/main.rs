@@ -4,6 +4,7 @@
 mod actor;
 mod bring;
 mod child;
+mod direct;
 mod faults;
 mod figures;
 mod house;

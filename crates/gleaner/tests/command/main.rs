@@ -8,6 +8,7 @@ mod programs;
 mod chaos;
 mod data;
 mod demo;
+mod direct;
 mod doctor;
 mod end_to_end;
 mod fiat;

@@ -48,6 +48,7 @@ fn once(data: &Data, live: &[JobId]) -> Result<(), crate::Error> {
         data.catalog.ended(*job, now + AFTER_JOB_MS)?;
     }
     data.desk.forget(&ended);
+    data.catalog.forget_sessions(now)?;
     for root in data.catalog.take_expired(now)? {
         let unpinned = data.store.unpin(&pin_name(&root)).and_then(|_| data.store.forget(&root));
         unpinned.map_err(|source| crate::Error::Store { path: "chunks".into(), source })?;

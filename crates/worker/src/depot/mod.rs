@@ -3,6 +3,7 @@
 //!
 //! Large datasets are brought into the store together with other workers that fetch the same; small ones come straight
 //! from the hub. Outputs are sealed before they leave.
+mod claims;
 mod deliver;
 mod fetch;
 mod keys;
@@ -12,16 +13,16 @@ pub use keys::{GroupKeys, missing};
 pub use opened::{OpenFile, Opened};
 
 use std::collections::HashMap;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use ed25519_dalek::SigningKey;
 use futures_util::FutureExt;
-use gleaner_data::net::{Authority, Network, Server, Setup};
+use gleaner_data::net::{Authority, Network, Server};
 use gleaner_data::store::Store;
 use gleaner_wire::{Cause, HELD_MAX, Hash, Held};
 use tokio::sync::OnceCell;
+use tokio::task::JoinHandle;
 
 use crate::Error;
 use crate::failure::Failure;
@@ -49,7 +50,15 @@ pub struct Depot {
 /// This machine among others.
 struct Peers {
     network: Network,
-    _server: Server,
+    _server: Arc<Server>,
+    /// Shows the hub what was sent to others.
+    handing_in: JoinHandle<()>,
+}
+
+impl Drop for Peers {
+    fn drop(&mut self) {
+        self.handing_in.abort();
+    }
 }
 
 impl Depot {
@@ -96,23 +105,20 @@ impl Depot {
     }
 
     async fn join(&self) -> Result<Peers, Failure> {
-        let view = self.hub.with(|hub| async move { hub.network(None).await }).await?;
-        let relay = view.relay_port.and_then(|port| self.hub.relay_url(port)).and_then(|url| url.parse().ok());
-        let everywhere = [SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)), SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0))];
-        let mut opened = Err(Failure::new(Cause::DeviceFault, "no address to listen on"));
-        // Where there is no IPv6, the other one will do.
-        for listen in [&everywhere[..], &everywhere[..1]] {
-            let setup =
-                Setup { key: self.key.clone(), listen: listen.to_vec(), relays: relay.clone().into_iter().collect() };
-            opened =
-                Network::open(setup).boxed().await.map_err(|error| Failure::new(Cause::DeviceFault, error.to_string()));
-            if opened.is_ok() {
-                break;
-            }
-        }
-        let network = opened?;
-        let server = Server::start(&network, Arc::clone(&self.store), Authority::new(view.hub));
-        Ok(Peers { network, _server: server })
+        let (view, relay) = self
+            .hub
+            .with(|hub| async move {
+                let view = hub.network(None).await?;
+                let relay = view.relay_port.and_then(|port| hub.relay_url(port));
+                Ok((view, relay))
+            })
+            .await?;
+        let relays = relay.and_then(|url| url.parse().ok()).into_iter().collect();
+        let opened = Network::open_anywhere(self.key.clone(), relays).boxed().await;
+        let network = opened.map_err(|error| Failure::new(Cause::DeviceFault, error.to_string()))?;
+        let server = Arc::new(Server::start(&network, Arc::clone(&self.store), Authority::new(view.hub)));
+        let handing_in = tokio::spawn(claims::hand_in(self.hub.clone(), Arc::clone(&server)));
+        Ok(Peers { network, _server: server, handing_in })
     }
 
     /// The cell of a dataset that is open or being opened.

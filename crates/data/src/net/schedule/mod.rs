@@ -221,7 +221,7 @@ impl Scheduler {
         };
         self.fed = now;
         if let Some(source) = self.sources.get_mut(&source.0) {
-            source.useful += u64::from(piece.bytes);
+            source.gave(u64::from(piece.bytes));
         }
         if self.free.remove(&position) {
             self.free_bytes -= u64::from(piece.bytes);

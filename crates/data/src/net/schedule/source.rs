@@ -24,6 +24,8 @@ const OUTSTANDING_ROUND_TRIPS: u32 = 3;
 const SAMPLE_TIME: Duration = Duration::from_millis(50);
 /// How much the newest stretch counts.
 const SAMPLE_WEIGHT: f64 = 0.4;
+/// After so many chunks in a row that a source does not have it is asked for more at a time.
+const LACKED_MIN: u32 = 4;
 /// A source that gives less than this in the time it is allowed to be silent counts as silent.
 const SIGN_OF_LIFE_BYTES: u64 = 4 * 1024;
 const SILENCE_MIN: Duration = Duration::from_secs(2);
@@ -51,6 +53,9 @@ pub enum Route {
 pub enum Role {
     /// Where the dataset comes from; its line is what a swarm spares.
     Origin,
+    /// The machine of the dataset's owner, who has sent it to the origin already: unless it is in the same network, it is
+    /// asked only for what nobody else has.
+    Owner,
     /// Somebody who fetches the same dataset.
     Peer,
 }
@@ -93,6 +98,8 @@ pub(super) struct Source {
     pub role: Role,
     holds: Holds,
     lacks: BTreeSet<u32>,
+    /// Chunks in a row that it did not have.
+    lacked: u32,
     pub outstanding: Vec<u64>,
     pub outstanding_bytes: u64,
     speed: Option<f64>,
@@ -120,6 +127,7 @@ impl Source {
             role,
             holds,
             lacks: BTreeSet::new(),
+            lacked: 0,
             outstanding: Vec::new(),
             outstanding_bytes: 0,
             speed: None,
@@ -147,6 +155,11 @@ impl Source {
         listed && !self.lacks.contains(&position)
     }
 
+    /// Whether its line is spared: it is asked only for what nobody else has.
+    pub fn is_spared(&self) -> bool {
+        self.role == Role::Owner && self.route != Route::Lan
+    }
+
     pub fn set_holds(&mut self, holds: Holds) {
         self.holds = holds;
         self.lacks.clear();
@@ -155,6 +168,23 @@ impl Source {
 
     pub fn lacks(&mut self, position: u32) {
         self.lacks.insert(position);
+        self.lacked += 1;
+    }
+
+    /// A chunk came from it.
+    pub fn gave(&mut self, bytes: u64) {
+        self.useful += bytes;
+        self.lacked = 0;
+    }
+
+    /// The length of a request to one that does not have what it is asked for: to say so costs nothing, and the sooner it
+    /// is known of everything, the better.
+    pub fn lacking_bytes(&self) -> u64 {
+        if self.lacked < LACKED_MIN {
+            0
+        } else {
+            REQUEST_BYTES_MAX.min(REQUEST_BYTES_MIN << (self.lacked / LACKED_MIN).min(7))
+        }
     }
 
     /// Bytes a second, once it has sent any.

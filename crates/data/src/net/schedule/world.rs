@@ -154,8 +154,13 @@ impl World {
 
     /// Somebody who has everything.
     pub fn seed(&mut self, uplink: Uplink, role: Role) -> usize {
+        self.seed_part(uplink, role, |_| true)
+    }
+
+    /// Somebody who has a part.
+    pub fn seed_part(&mut self, uplink: Uplink, role: Role, is_held: impl Fn(usize) -> bool) -> usize {
         let mut holds = Bitmap::new(self.sizes.len());
-        for position in 0..self.sizes.len() {
+        for position in (0..self.sizes.len()).filter(|position| is_held(*position)) {
             holds.set(position, true);
         }
         self.node(uplink, role, holds, false)

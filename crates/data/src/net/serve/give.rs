@@ -23,6 +23,9 @@ type Storing = JoinHandle<Result<u64, Error>>;
 
 /// Takes what comes until the giver says that this was all. What came whole is stored even if the giver breaks off.
 pub(super) async fn take(link: &Arc<Link>, to: &mut SendStream, from: &mut RecvStream) -> Result<(), Error> {
+    if link.shared.holder.store().is_none() {
+        return Err(Error::Refused(Code::NotGranted));
+    }
     let mut gift = Gift::default();
     let (mut batch, mut storing, mut durable) = (Vec::new(), None, 0);
     loop {
@@ -63,9 +66,12 @@ fn size_of(batch: &[Verified]) -> u64 {
 }
 
 fn store(link: &Arc<Link>, chunks: Vec<Verified>) -> Storing {
-    let store = Arc::clone(&link.shared.store);
+    let holder = Arc::clone(&link.shared.holder);
     let bytes = size_of(&chunks);
-    tokio::spawn(blocking(move || store.put_verified(chunks).map(|_| bytes)))
+    tokio::spawn(blocking(move || {
+        let store = holder.store().expect("asked before anything was taken");
+        store.put_verified(chunks).map(|_| bytes)
+    }))
 }
 
 async fn stored(storing: Storing) -> Result<u64, Error> {

@@ -3,7 +3,6 @@ use super::blocking;
 use super::connection::Link;
 use crate::net::protocol::Code;
 use crate::net::{Error, frames};
-use crate::store::Verify;
 use bytes::{Buf, Bytes};
 use gleaner_wire::Hash;
 use iroh::endpoint::SendStream;
@@ -67,8 +66,8 @@ pub(super) async fn send(link: &Arc<Link>, wanted: Wanted, to: &mut SendStream) 
 }
 
 fn read(link: &Arc<Link>, ids: Vec<Hash>) -> Batch {
-    let store = Arc::clone(&link.shared.store);
-    tokio::spawn(blocking(move || store.get_many(&ids, Verify::ByReceiver)))
+    let holder = Arc::clone(&link.shared.holder);
+    tokio::spawn(blocking(move || holder.chunks(&ids)))
 }
 
 /// Waits until receipts allow this many bytes more, and counts them.
