@@ -79,6 +79,7 @@ pub async fn start(config: Config) -> Result<Hub, Error> {
         None => None,
     };
     shared.relay_port = relay.as_ref().map(|relay| relay.address().port());
+    shared.discovery_port = relay.as_ref().map(|relay| relay.discovery().port);
     let sftp = match sftp_at {
         Some(address) => Some(sftp(address, &dir, &shared, stopping.subscribe()).await?),
         None => None,
@@ -117,7 +118,7 @@ pub async fn start(config: Config) -> Result<Hub, Error> {
 async fn relay(address: SocketAddr, shared: &Shared) -> Result<Relay, Error> {
     let (tokens, data) = (Arc::clone(&shared.tokens), Arc::clone(&shared.data));
     let admits = move |key: &WorkerKey| tokens.is_connected(key) || data.is_guest(key);
-    Relay::start(address, admits).await.map_err(Error::Relay)
+    Relay::start(address, &shared.data.signer, admits).await.map_err(Error::Relay)
 }
 
 /// The door for people who bring data by SFTP.
@@ -197,6 +198,7 @@ fn open(
         data,
         inbox: uploads,
         relay_port: None,
+        discovery_port: None,
         archive,
         logs: log_reader,
         live,

@@ -359,6 +359,9 @@ pub struct NetworkView {
     pub hub: WorkerKey,
     /// The port of its relay, on the host where its API is; none if it runs none.
     pub relay_port: Option<u16>,
+    /// The UDP port on the same host where the hub, proving its key, tells machines by which address it sees them.
+    #[serde(default)]
+    pub discovery_port: Option<u16>,
 }
 
 /// One output in a list of results.

@@ -91,8 +91,7 @@ async fn open(hub: &HubData) -> Result<Network, Error> {
     getrandom::fill(&mut secret).map_err(|error| Error::unreachable(hub.url(), std::io::Error::other(error)))?;
     let key = SigningKey::from_bytes(&secret);
     let view = hub.network(Some(public(&key))).await?;
-    let relay = view.relay_port.and_then(|port| hub.relay_url(port)).and_then(|url| url.parse().ok());
-    let opened = Network::open_anywhere(key, relay.into_iter().collect()).await;
+    let opened = Network::open_anywhere(key, hub.relay(&view).into_iter().collect()).await;
     opened.map_err(|error| Error::unreachable(hub.url(), error))
 }
 

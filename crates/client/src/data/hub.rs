@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use ed25519_dalek::SigningKey;
-use gleaner_data::net::Claim;
 use gleaner_data::net::http::{Access, Cache};
+use gleaner_data::net::{Claim, Discovery, RelayAt};
 use gleaner_data::pack::Listing;
 use gleaner_data::seal::{DatasetKey, SignedTaskKeys};
 use gleaner_wire::api::{
@@ -181,11 +181,12 @@ impl HubData {
         self.connection.json(request.query(&asked)).await
     }
 
-    /// Where the hub's relay is, as this machine reaches it.
-    pub fn relay_url(&self, port: u16) -> Option<String> {
+    /// The hub's relay, as this machine reaches it.
+    pub fn relay(&self, view: &NetworkView) -> Option<RelayAt> {
         let host = self.url().strip_prefix("http://")?;
         let host = host.rsplit_once(':').map_or(host, |(host, _)| host);
-        Some(format!("http://{host}:{port}"))
+        let url = format!("http://{host}:{}", view.relay_port?).parse().ok()?;
+        Some(RelayAt { url, discovery: view.discovery_port.map(|port| Discovery { port, key: view.hub }) })
     }
 
     /// How machines find each other. A requester's machine says who it is.

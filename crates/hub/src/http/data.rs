@@ -226,7 +226,7 @@ pub(super) async fn network(
         shared.data.welcome(key);
     }
     let hub = gleaner_data::net::public(&shared.data.signer);
-    Json(NetworkView { hub, relay_port: shared.relay_port })
+    Json(NetworkView { hub, relay_port: shared.relay_port, discovery_port: shared.discovery_port })
 }
 
 fn view(data: &Data, dataset: Dataset) -> DatasetView {

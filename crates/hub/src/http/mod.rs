@@ -44,8 +44,9 @@ pub(crate) struct Shared {
     pub(crate) data: Arc<Data>,
     /// What people bring who do not have the program.
     pub(crate) inbox: Arc<Inbox>,
-    /// Where the relay listens, if there is one.
+    /// Where the relay listens, if there is one, and where machines learn their addresses beside it.
     pub(crate) relay_port: Option<u16>,
+    pub(crate) discovery_port: Option<u16>,
     pub(crate) archive: Archive,
     pub(crate) logs: LogReader,
     pub(crate) live: Live,

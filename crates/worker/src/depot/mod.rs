@@ -15,11 +15,13 @@ pub use opened::{OpenFile, Opened};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
 
 use ed25519_dalek::SigningKey;
 use futures_util::FutureExt;
-use gleaner_data::net::{Authority, Network, Server};
+use gleaner_data::net::{Authority, Network, RelayAt, Server};
 use gleaner_data::store::Store;
+use gleaner_wire::api::NetworkView;
 use gleaner_wire::{Cause, HELD_MAX, Hash, Held};
 use tokio::sync::OnceCell;
 use tokio::task::JoinHandle;
@@ -32,6 +34,9 @@ const STORE: &str = "chunks";
 const OPENED: &str = "opened";
 /// The most bytes of sealed chunks that are kept, where the disk has twice as many free.
 const STORE_BYTES_MAX: u64 = 20 << 30;
+
+/// How long the hub's relay is waited for before others are told where this machine is: what it tells is complete then.
+const ONLINE_TIME_MAX: Duration = Duration::from_secs(5);
 
 type Coming = Weak<OnceCell<Arc<Opened>>>;
 
@@ -92,8 +97,21 @@ impl Depot {
 
     /// This machine among others; none if it cannot be reached by any.
     async fn peers(&self) -> Option<&Peers> {
+        let asked = self.hub.with(|hub| async move {
+            let view = hub.network(None).await?;
+            let relay = hub.relay(&view);
+            Ok((view, relay))
+        });
+        let (view, relay) = match asked.await {
+            Ok(found) => found,
+            Err(failure) => {
+                tracing::debug!(%failure, "the hub does not say how other machines are reached");
+                return self.peers.get()?.as_ref();
+            }
+        };
+        let relays: Vec<RelayAt> = relay.into_iter().collect();
         let peers = self.peers.get_or_init(|| async {
-            match self.join().await {
+            match self.join(view, relays.clone()).await {
                 Ok(peers) => Some(peers),
                 Err(failure) => {
                     tracing::warn!(%failure, "data comes from the hub only: other machines cannot be reached");
@@ -101,21 +119,19 @@ impl Depot {
                 }
             }
         });
-        peers.await.as_ref()
+        let peers = peers.await.as_ref()?;
+        // A hub that was started again may have its relay elsewhere.
+        peers.network.use_relays(&relays).await;
+        Some(peers)
     }
 
-    async fn join(&self) -> Result<Peers, Failure> {
-        let (view, relay) = self
-            .hub
-            .with(|hub| async move {
-                let view = hub.network(None).await?;
-                let relay = view.relay_port.and_then(|port| hub.relay_url(port));
-                Ok((view, relay))
-            })
-            .await?;
-        let relays = relay.and_then(|url| url.parse().ok()).into_iter().collect();
+    async fn join(&self, view: NetworkView, relays: Vec<RelayAt>) -> Result<Peers, Failure> {
+        let has_relay = !relays.is_empty();
         let opened = Network::open_anywhere(self.key.clone(), relays).boxed().await;
         let network = opened.map_err(|error| Failure::new(Cause::DeviceFault, error.to_string()))?;
+        if has_relay && tokio::time::timeout(ONLINE_TIME_MAX, network.online()).await.is_err() {
+            tracing::warn!("the hub's relay does not answer: machines behind routers may not reach this one");
+        }
         let server = Arc::new(Server::start(&network, Arc::clone(&self.store), Authority::new(view.hub)));
         let handing_in = tokio::spawn(claims::hand_in(self.hub.clone(), Arc::clone(&server)));
         Ok(Peers { network, _server: server, handing_in })
