@@ -19,7 +19,7 @@ pub use gleaner_data::pack::Counts;
 pub use hub::{HubData, Kept, KeysFound, List};
 pub(crate) use inputs::Inputs;
 pub use keys::JobKeys;
-pub use pull::{Opens, Pull, PullProgress, Pulled, root_of};
+pub use pull::{Opens, Pull, PullProgress, Pulled, root_of, root_within};
 pub use push::{Push, PushProgress, Pushed, Steer};
 
 /// Bytes as hexadecimal digits.

@@ -235,5 +235,6 @@ mod tests {
         assert_eq!(pinned.map(|sum| (sum.weak, sum.strong)), PINNED);
     }
 
-    const PINNED: [(u32, u64); 2] = [(0, 0), (0, 0)];
+    const PINNED: [(u32, u64); 2] =
+        [(2_696_170_036, 1_257_514_692_830_898_484), (1_853_334_679, 1_640_501_056_809_322_542)];
 }

@@ -91,7 +91,7 @@ impl Measured {
         // What a thousand bytes take, in units that leave no speed at zero.
         const UNIT: u128 = 1 << 60;
         let time = squeezed * UNIT / squeeze.max(1) + THOUSAND * UNIT / u128::from(self.seal.max(1));
-        let processor = THOUSAND * UNIT / time.max(1) * u128::from(self.threads);
+        let processor = (THOUSAND * UNIT / time.max(1)).saturating_mul(u128::from(self.threads));
         let out = squeezed * left.min(THOUSAND) / THOUSAND + (THOUSAND - squeezed);
         let line = self.line.map_or(u128::MAX, |line| u128::from(line) * THOUSAND / out.max(1));
         u64::try_from(processor.min(line)).unwrap_or(u64::MAX)
@@ -130,12 +130,13 @@ mod tests {
 
     #[test]
     fn a_line_in_between_is_matched() {
-        assert_eq!(chosen(125 * MB, 2), Some(1));
+        assert_eq!(chosen(125 * MB, 2), Some(3));
+        assert_eq!(chosen(300 * MB, 2), Some(1));
     }
 
     #[test]
     fn a_little_better_is_not_worth_a_change() {
-        let even = Measured { line: Some(100 * MB), left: 950, ..TEXT };
+        let even = Measured { line: Some(100 * MB), worth: 100, ..TEXT };
         assert_eq!(level(None, &even), None);
         assert_eq!(level(Some(Level::QUICK), &even), Some(Level::QUICK));
     }
@@ -144,7 +145,7 @@ mod tests {
     fn what_was_measured_at_one_level_tells_about_the_others() {
         let hard = Measured { line: Some(MB), at: Level::new(15), squeeze: 9 * MB, left: 277, ..TEXT };
         assert_eq!(level(None, &hard), Some(Level::new(15)));
-        assert_eq!(level(Some(Level::new(15)), &Measured { line: Some(125 * MB), ..hard }), Some(Level::QUICK));
+        assert_eq!(level(Some(Level::new(15)), &Measured { line: Some(125 * MB), ..hard }), Some(Level::new(3)));
     }
 
     #[test]

@@ -75,6 +75,7 @@ fn a_push_goes_on_when_its_own_address_has_changed() {
     let carried = source.link.carried(Side::Left);
     let sent = carried.bytes - carried.packets * HEADER_BYTES;
     println!("push, own address changed: {done:?}, {sent} bytes over its line, {carried:?}");
-    assert_same(&done, kept.path(), PUSHED);
+    // What was handed to a connection that is lost counts as sent again; the line tells what really was.
+    assert_whole(&done, kept.path(), PUSHED);
     assert!(sent * 50 < done.bytes * 51, "{sent} bytes sent for {done:?}");
 }

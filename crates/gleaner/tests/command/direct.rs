@@ -129,7 +129,7 @@ fn what_workers_send_each_other_is_counted_once_whatever_happens_to_the_hub() {
     assert!((counted..=9_100_000).contains(&bytes), "one receiver: {view}");
     assert_eq!(view["seeding"]["seeded"][0]["job"], Value::from(job.0), "{view}");
     network.wait_for_workers(2);
-    let shown = network.run(&["worker", "show", "1"]).succeeded().stdout;
+    let shown = network.run(&["worker", "show", "0"]).succeeded().stdout;
     assert!(shown.contains("MiB of datasets sent to other workers"), "{shown}");
 }
 

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use gleaner_client::data::{HubData, root_of};
+use gleaner_client::data::{HubData, root_of, root_within};
 use gleaner_data::manifest::Root;
 use gleaner_data::net::bring::{self, Bring, Dataset, StoreSource};
 use gleaner_data::net::schedule::{Holds, Role};
@@ -25,7 +25,7 @@ const SMALL_BYTES_MAX: u64 = 2 * 1024 * 1024;
 const TRIES_MAX: u32 = 5;
 const THREADS: usize = 2;
 /// How long the hub alone is waited for: then others are asked too.
-const STRAIGHT_PATIENCE: Duration = Duration::from_secs(5);
+const STRAIGHT_PATIENCE: Duration = Duration::from_secs(3);
 
 impl Depot {
     /// A dataset, in the open. Whoever asks for one that is open gets the same.
@@ -103,7 +103,7 @@ impl Depot {
         let hub = self.hub.connected().await?;
         let sealed = match self.store.get(&at.id, Verify::Here) {
             Ok(Some(sealed)) => sealed.to_vec(),
-            Ok(None) | Err(_) => match root_of(&hub, at).await {
+            Ok(None) | Err(_) => match root_within(&hub, at, STRAIGHT_PATIENCE).await {
                 Ok(sealed) => sealed,
                 Err(error) => {
                     tracing::debug!(%error, "the hub does not give the root of a dataset");
