@@ -66,7 +66,7 @@ pub struct Measured {
 /// None if squeezing would only hold up a fast line.
 pub fn level(now: Option<Level>, measured: &Measured) -> Option<Level> {
     let choices = [None].into_iter().chain(Level::CHOICES.map(|(level, ..)| Some(level)));
-    let enough = measured.delivers(now) / 10 * 11;
+    let enough = (measured.delivers(now) / 10).saturating_mul(11);
     choices
         .map(|level| (measured.delivers(level), level))
         .filter(|(speed, _)| *speed > enough)
