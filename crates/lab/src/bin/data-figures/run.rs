@@ -32,9 +32,10 @@ pub fn shell(machine: &Machine, line: &str, limit: u64, folder: &Path) -> Result
     let note = folder.join("process");
     let _ = std::fs::remove_file(&note);
     let noted = note.display();
-    // A line that ends in `exec` is that process in the end.
-    let timed =
-        format!("TIMEFORMAT='taken %U %S'; time ( echo $BASHPID > {noted}.new; mv {noted}.new {noted}; {line} )");
+    // A line that begins with `exec` is that process in the end. The braces have the shell around it take the time.
+    let timed = format!(
+        "TIMEFORMAT=$'\\ntaken %U %S'; time {{ ( echo $BASHPID > {noted}.new; mv {noted}.new {noted}; {line} ); }}"
+    );
     let mut command = Command::new("timeout");
     command.args(["-k", "2", &limit.to_string(), "bash", "-o", "pipefail", "-c", &timed]);
     command.env("LC_ALL", "C").stdin(Stdio::null());

@@ -135,8 +135,9 @@ fn sshd(folder: &Path) -> Result<Command> {
         make("ssh-keygen", &["-q", "-t", "ed25519", "-N", "", "-f", &format!("{at}/{name}")])?;
     }
     fs::create_dir_all("/run/sshd")?;
+    // Another home keeps what the user's own shell does at each start out of the figures.
     let settings = format!(
-        "Port 2222\nHostKey {at}/host\nAuthorizedKeysFile {at}/key.pub\nStrictModes no\nUsePAM no\n\
+        "Port 2222\nHostKey {at}/host\nAuthorizedKeysFile {at}/key.pub\nStrictModes no\nUsePAM no\nSetEnv HOME={at}\n\
          PermitRootLogin yes\nPidFile none\nSubsystem sftp /usr/lib/openssh/sftp-server\n"
     );
     fs::write(folder.join("sshd.conf"), settings)?;

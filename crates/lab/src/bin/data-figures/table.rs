@@ -58,11 +58,13 @@ impl Ratio {
         }
     }
 
-    /// Whether it reaches this for certain.
-    fn reaches(self, goal: f64) -> bool {
+    /// Whether it reaches this, if that is known.
+    fn reaches(self, goal: f64) -> Option<bool> {
         match self {
-            Self::Is(ratio) | Self::AtLeast(ratio) => ratio >= goal,
-            Self::AtMost(_) | Self::Unknown => false,
+            Self::Is(ratio) => Some(ratio >= goal),
+            Self::AtLeast(ratio) => (ratio >= goal).then_some(true),
+            Self::AtMost(ratio) => (ratio < goal).then_some(false),
+            Self::Unknown => None,
         }
     }
 }
@@ -109,8 +111,9 @@ fn verdict<'a>(line: Line, data: Data, tools: &[Tool], cost: &impl Fn(Tool) -> O
     let (best, rsync) = (ratio(&|_| true), ratio(&Tool::is_rsync));
     let must_beat_rsync = line.loses() || data.is_folder();
     let goal = if must_beat_rsync { format!("≥ 1, ≥ {OVER_RSYNC:.0}") } else { "≥ 1".to_owned() };
-    let is_reached = best.reaches(1.0) && (!must_beat_rsync || rsync.reaches(OVER_RSYNC));
-    let missed = if is_reached { "" } else { ", missed" };
+    let mut reached = vec![best.reaches(1.0)];
+    reached.extend(must_beat_rsync.then(|| rsync.reaches(OVER_RSYNC)));
+    let missed = if reached.contains(&Some(false)) { ", missed" } else { "" };
     let memory = own.map_or_else(String::new, |own| format!("{}, {} MiB", own.near.peak >> 20, own.far_peak >> 20));
     format!("{} | {} | {goal}{missed} | {memory}", best.text(), rsync.text())
 }
@@ -131,20 +134,22 @@ mod tests {
     fn the_fastest_other_counts() {
         let ratio = Ratio::of(Some(known(2.0)), [known(8.0), known(3.0), longer(60.0)].into_iter());
         assert_eq!(ratio, Ratio::Is(1.5));
-        assert!(ratio.reaches(1.5) && !ratio.reaches(1.6));
+        assert_eq!((ratio.reaches(1.5), ratio.reaches(1.6)), (Some(true), Some(false)));
     }
 
     #[test]
     fn who_was_given_up_is_slower_by_at_least_that() {
-        assert_eq!(Ratio::of(Some(known(20.0)), [longer(60.0)].into_iter()).text(), "> 3.00");
-        assert_eq!(Ratio::of(Some(longer(60.0)), [known(30.0)].into_iter()), Ratio::AtMost(0.5));
+        let faster = Ratio::of(Some(known(20.0)), [longer(60.0)].into_iter());
+        assert_eq!((faster.text().as_str(), faster.reaches(3.0), faster.reaches(4.0)), ("> 3.00", Some(true), None));
+        let slower = Ratio::of(Some(longer(60.0)), [known(30.0)].into_iter());
+        assert_eq!((slower, slower.reaches(1.0)), (Ratio::AtMost(0.5), Some(false)));
     }
 
     #[test]
-    fn where_both_were_given_up_nothing_is_known_and_no_goal_reached() {
+    fn where_both_were_given_up_nothing_is_known() {
         let ratio = Ratio::of(Some(longer(60.0)), [longer(60.0)].into_iter());
         assert_eq!(ratio, Ratio::Unknown);
-        assert!(!ratio.reaches(0.0));
+        assert_eq!(ratio.reaches(0.0), None);
         assert_eq!(Ratio::of(None, [known(1.0)].into_iter()), Ratio::Unknown);
     }
 }
