@@ -31,6 +31,11 @@ pub trait Carrier: Send + Sync + 'static {
     /// Gives up the connection, because nothing comes over it any more; the next request makes a new one.
     fn reset(&self) {}
 
+    /// How long a question and the first of its answer are on their way, if that is known.
+    fn round_trip(&self) -> Option<Duration> {
+        None
+    }
+
     /// Whether it goes on in the middle of a chunk, see [`Delivery::begun`].
     fn goes_on(&self) -> bool {
         false

@@ -205,6 +205,13 @@ impl Carrier for Peer {
         Box::pin(async move { self.fetch(delivery).await })
     }
 
+    fn round_trip(&self) -> Option<Duration> {
+        // Whoever has it locked is making a new connection.
+        let link = self.links[0].try_lock().ok()?;
+        let paths = link.as_ref()?.connection.paths();
+        paths.iter().find(|path| path.is_selected()).map(|path| path.rtt())
+    }
+
     fn goes_on(&self) -> bool {
         true
     }

@@ -115,6 +115,7 @@ impl<P: Place> Engine<P> {
             if self.place.is_done(self.scheduler.missing()) {
                 return Ok(());
             }
+            self.scheduler.set_limit(self.steering.pace.limit());
             self.scheduler.plan(self.now(), &mut effects);
             self.perform(effects);
             if self.is_hopeless() {
@@ -260,7 +261,7 @@ impl<P: Place> Engine<P> {
         self.ticked = (Instant::now(), amount.bytes);
         let scheduler = &mut self.scheduler;
         let shown = |(source, carrier): (&SourceId, &Arc<dyn Carrier>)| {
-            scheduler.set_route(*source, carrier.route());
+            scheduler.set_route(*source, carrier.route(), carrier.round_trip());
             let figures = scheduler.figures(*source).unwrap_or_default();
             SourceProgress { name: carrier.name(), route: carrier.route(), figures }
         };

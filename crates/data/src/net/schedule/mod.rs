@@ -101,7 +101,7 @@ pub struct Scheduler {
     next_request: u64,
     wanted_bytes: u64,
     twice_bytes: u64,
-    /// Bytes of pieces that a second source was asked for, and that both may have sent.
+    /// Bytes of pieces that two sources are asked for right now.
     doubled_bytes: u64,
     /// When anything useful arrived last.
     fed: Duration,
@@ -161,10 +161,17 @@ impl Scheduler {
         }
     }
 
-    /// A source is reached another way than before.
-    pub fn set_route(&mut self, source: SourceId, route: Route) {
+    /// A source is reached another way than before. Its round trip is measured here if nobody knows it better.
+    pub fn set_route(&mut self, source: SourceId, route: Route, round_trip: Option<Duration>) {
         if let Some(source) = self.sources.get_mut(&source.0) {
-            source.route = route;
+            source.set_route(route, round_trip);
+        }
+    }
+
+    /// No more than this many bytes a second are taken, however fast sources are: it is of no use to ask for more.
+    pub fn set_limit(&mut self, limit: Option<u64>) {
+        if let Some(limit) = limit {
+            self.sources.values_mut().for_each(|source| source.cap(limit));
         }
     }
 
@@ -222,6 +229,9 @@ impl Scheduler {
         self.fed = now;
         if let Some(source) = self.sources.get_mut(&source.0) {
             source.gave(u64::from(piece.bytes));
+        }
+        if piece.asked.len() > 1 {
+            self.doubled_bytes -= u64::from(piece.bytes);
         }
         if self.free.remove(&position) {
             self.free_bytes -= u64::from(piece.bytes);
@@ -319,8 +329,6 @@ impl Scheduler {
     }
 
     fn twice_budget(&self) -> u64 {
-        // What was asked for twice may still be on its way when the first copy is here.
-        let spent = self.doubled_bytes.max(self.twice_bytes);
-        (self.wanted_bytes / TWICE_SHARE).max(TWICE_BYTES_MIN).saturating_sub(spent)
+        (self.wanted_bytes / TWICE_SHARE).max(TWICE_BYTES_MIN).saturating_sub(self.twice_bytes + self.doubled_bytes)
     }
 }

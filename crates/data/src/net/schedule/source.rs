@@ -166,6 +166,18 @@ impl Source {
         self.barren = None;
     }
 
+    pub fn set_route(&mut self, route: Route, round_trip: Option<Duration>) {
+        self.route = route;
+        self.round_trip = round_trip.or(self.round_trip);
+    }
+
+    /// It is not to count as faster than this.
+    pub fn cap(&mut self, limit: u64) {
+        #[expect(clippy::cast_precision_loss, reason = "a rate")]
+        let limit = limit.max(1) as f64;
+        self.speed = self.speed.map(|speed| speed.min(limit));
+    }
+
     pub fn lacks(&mut self, position: u32) {
         self.lacks.insert(position);
         self.lacked += 1;
@@ -290,6 +302,7 @@ impl Source {
     /// Its silence up to now does not count.
     pub fn excuse(&mut self, now: Duration) {
         (self.sign, self.sign_bytes) = (now, 0);
+        self.first_asked = None;
     }
 
     /// One failure more in a row.

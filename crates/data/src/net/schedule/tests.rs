@@ -22,11 +22,12 @@ fn ideal(world: &World, rate: f64) -> f64 {
     world.total() as f64 / rate
 }
 
-/// What is asked of two sources is within its budget, which is under 2 % of all but the smallest fetches. What a source
-/// had on the wire when it was given up comes on top for the line, but is not taken: its connection is closed.
+/// Less than 2 % arrives twice. In a fetch of a few megabytes it is the least that a slow source may be overtaken with, and
+/// what was on its way when the first copy came. What a source had on the wire when it was given up is not among it: its
+/// connection is closed, and what it had brought is kept.
 fn assert_twice_is_bounded(world: &World, fetcher: usize) {
     let (twice, total) = (world.twice(fetcher), world.total());
-    assert!(twice <= (total / TWICE_SHARE).max(TWICE_BYTES_MIN), "{twice} of {total} arrived twice");
+    assert!(twice <= (total / 50).max(2 * TWICE_BYTES_MIN), "{twice} of {total} arrived twice");
 }
 
 #[test]
