@@ -14,6 +14,9 @@ const WINDOW: Duration = Duration::from_millis(100);
 const WINDOW_BYTES: u64 = 512 * 1024;
 /// How long the speed of a line that has become free is still believed: what is sent unsqueezed then would fill it again.
 const BELIEVED: Duration = Duration::from_secs(10);
+/// A line that takes all that comes is faster than was last seen; it is believed to be so by this part each time. So hands
+/// that squeeze too hard for it ease off until it is full again.
+const FASTER: u64 = 8;
 /// While nothing is squeezed, one chunk in so many is: it tells what squeezing would bring.
 const TASTED: u32 = 64;
 
@@ -88,8 +91,10 @@ impl Effort {
         if now.duration_since(book.since) < WINDOW || book.toil.bytes < WINDOW_BYTES {
             return;
         }
-        if let Some(speed) = sink.bottleneck() {
-            book.line = Some((now, speed));
+        match (sink.bottleneck(), &mut book.line) {
+            (Some(speed), line) => *line = Some((now, speed)),
+            (None, Some((_, speed))) => *speed = speed.saturating_add(*speed / FASTER),
+            (None, None) => {}
         }
         book.line = book.line.filter(|(seen, _)| now.duration_since(*seen) < BELIEVED);
         let line = book.line.map(|(_, speed)| speed);
@@ -156,6 +161,39 @@ mod tests {
         assert_eq!(settled(None), None);
         assert_eq!(settled(Some(125_000_000)), Some(1));
         assert!(settled(Some(100_000)) > Some(6));
+    }
+
+    /// A sink whose line says how fast it is while it is full.
+    struct Full(std::sync::Mutex<Option<u64>>);
+
+    impl Sink for Full {
+        fn put(&self, _: gleaner_wire::BlobRef, _: Vec<u8>) -> Result<(), crate::port::PortError> {
+            Ok(())
+        }
+
+        fn flush(&self) -> Result<(), crate::port::PortError> {
+            Ok(())
+        }
+
+        fn bottleneck(&self) -> Option<u64> {
+            *self.0.lock().expect("one thread")
+        }
+    }
+
+    #[test]
+    fn hands_that_squeeze_too_hard_for_a_line_that_became_faster_ease_off() {
+        let (effort, sink) = (Effort::new(None, true, 2), Full(std::sync::Mutex::new(Some(100_000))));
+        let note = |times: u32| {
+            for _ in 0..times {
+                effort.book.lock().expect("one thread").since -= WINDOW;
+                effort.note(&text(effort.level()), &sink);
+            }
+            effort.level().map(Level::number)
+        };
+        assert!(note(5) > Some(6), "it was slow");
+        *sink.0.lock().expect("one thread") = None;
+        assert!(note(3) > Some(1), "it is still believed");
+        assert_eq!(note(80), None, "it takes whatever comes");
     }
 
     #[test]
