@@ -164,7 +164,7 @@ mod tests {
     }
 
     /// A sink whose line says how fast it is while it is full.
-    struct Full(std::sync::Mutex<Option<u64>>);
+    struct Full(Mutex<Option<u64>>);
 
     impl Sink for Full {
         fn put(&self, _: gleaner_wire::BlobRef, _: Vec<u8>) -> Result<(), crate::port::PortError> {
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn hands_that_squeeze_too_hard_for_a_line_that_became_faster_ease_off() {
-        let (effort, sink) = (Effort::new(None, true, 2), Full(std::sync::Mutex::new(Some(100_000))));
+        let (effort, sink) = (Effort::new(None, true, 2), Full(Mutex::new(Some(100_000))));
         let note = |times: u32| {
             for _ in 0..times {
                 effort.book.lock().expect("one thread").since -= WINDOW;
