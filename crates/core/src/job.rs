@@ -101,8 +101,8 @@ pub(crate) struct Group {
     pub count: u32,
     /// Groups that must be done before any element may start.
     pub waits: u32,
-    /// Groups of which each element needs the one with its own index.
-    pub paired: Vec<u16>,
+    /// Groups of which each element needs its own share, and how many outputs that is: one with the same index, or more.
+    pub paired: Vec<(u16, u32)>,
     /// Groups that read this one.
     pub readers: Vec<u16>,
     /// Elements below this one may be placed, in order.
@@ -113,6 +113,8 @@ pub(crate) struct Group {
     pub returned: BTreeSet<u32>,
     pub troubles: BTreeMap<u32, Trouble>,
     pub outputs: Vec<Option<Output>>,
+    /// What attempts at elements that are not done have saved.
+    pub checkpoints: BTreeMap<u32, Output>,
     pub done: u32,
     /// The hash of all outputs, once they are all there and somebody reads them.
     pub outputs_hash: Option<Hash>,
@@ -181,16 +183,34 @@ impl Group {
         }
         assert!(self.outputs[at].is_none(), "a task is done once");
         self.outputs[at] = Some(output);
+        self.checkpoints.remove(&index);
         self.done += 1;
     }
 
-    /// The single outputs that an element reads, in the order of its inputs.
-    pub fn reads(&self) -> impl Iterator<Item = (u16, bool)> + '_ {
-        self.plan.spec.inputs.iter().filter_map(|input| match input {
-            InputSpec::Output { group, .. } => Some((*group, self.paired.contains(group))),
-            InputSpec::File { .. } | InputSpec::Folder { .. } | InputSpec::Gather { .. } => None,
+    /// How many outputs of that group each element has for itself, if it does.
+    pub fn share_of(&self, from: u16) -> Option<u32> {
+        self.paired.iter().find(|(group, _)| *group == from).map(|(_, per)| *per)
+    }
+
+    /// The outputs that an element reads one by one, in the order of its inputs: group and index.
+    pub fn reads(&self, index: u32) -> impl Iterator<Item = (u16, u32)> + '_ {
+        self.plan.spec.inputs.iter().flat_map(move |input| {
+            let (group, share) = match input {
+                InputSpec::Output { group, .. } => {
+                    (*group, if self.share_of(*group).is_some() { index..index + 1 } else { 0..1 })
+                }
+                InputSpec::Share { group, per, .. } => (*group, share(index, *per)),
+                InputSpec::File { .. } | InputSpec::Folder { .. } | InputSpec::Gather { .. } => (0, 0..0),
+            };
+            share.map(move |index| (group, index))
         })
     }
+}
+
+/// Which outputs an element reads, of which each has so many.
+pub(crate) fn share(index: u32, per: u32) -> core::ops::Range<u32> {
+    let first = index.saturating_mul(per);
+    first..first.saturating_add(per)
 }
 
 /// A job.

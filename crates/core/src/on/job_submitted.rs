@@ -181,16 +181,19 @@ impl Core {
     ) -> Group {
         let count = u32::try_from(plan.spec.extent.count()).expect("a plan has at most ten million tasks");
         let from: BTreeSet<u16> = plan.spec.inputs.iter().filter_map(InputSpec::group).collect();
-        let single = |input: &InputSpec| match input {
-            InputSpec::Output { group, .. } => Some(*group),
+        let own = |input: &InputSpec| match input {
+            InputSpec::Output { group, .. } => {
+                (count > 1 && counts[usize::from(*group)] == u64::from(count)).then_some((*group, 1))
+            }
+            InputSpec::Share { group, per, .. } => Some((*group, *per)),
             InputSpec::File { .. } | InputSpec::Folder { .. } | InputSpec::Gather { .. } => None,
         };
-        let paired = plan.spec.inputs.iter().filter_map(single);
-        let paired: BTreeSet<u16> =
-            paired.filter(|group| count > 1 && counts[usize::from(*group)] == u64::from(count)).collect();
+        let paired: BTreeMap<u16, u32> = plan.spec.inputs.iter().filter_map(own).collect();
         let gathered = |input: &InputSpec| match input {
             InputSpec::Gather { group, .. } => Some(*group),
-            InputSpec::File { .. } | InputSpec::Folder { .. } | InputSpec::Output { .. } => None,
+            InputSpec::File { .. } | InputSpec::Folder { .. } | InputSpec::Output { .. } | InputSpec::Share { .. } => {
+                None
+            }
         };
         let gathered: BTreeSet<u16> = plan.spec.inputs.iter().filter_map(gathered).collect();
         Group {
@@ -199,7 +202,7 @@ impl Core {
             inputs: Inputs::of(&plan.spec, &mut self.holders, self.params.data_bytes_min).map(Box::new),
             work_hash: work_hash(&plan),
             count,
-            waits: from.iter().filter(|group| !paired.contains(group) || gathered.contains(group)).count() as u32,
+            waits: from.iter().filter(|group| !paired.contains_key(group) || gathered.contains(group)).count() as u32,
             paired: paired.into_iter().collect(),
             readers: readers.into_iter().collect(),
             opened: 0,
@@ -207,6 +210,7 @@ impl Core {
             returned: BTreeSet::new(),
             troubles: BTreeMap::new(),
             outputs: Vec::new(),
+            checkpoints: BTreeMap::new(),
             outputs_hash: None,
             done: 0,
             running: 0,
@@ -232,6 +236,7 @@ fn work_hash(plan: &plan::Group) -> Hash {
         InputSpec::File { name, data } | InputSpec::Folder { name, data } => (name.as_str(), data.root.id.to_string()),
         InputSpec::Output { name, .. } => (name.as_str(), "output".to_string()),
         InputSpec::Gather { name, .. } => (name.as_str(), "outputs".to_string()),
+        InputSpec::Share { name, per, .. } => (name.as_str(), format!("{per} outputs")),
     });
     let files: Vec<_> = files.collect();
     let picture = plan.spec.extent.tile(0).map(|_| plan.spec.extent);
