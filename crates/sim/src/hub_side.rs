@@ -17,7 +17,7 @@ impl World<'_> {
         if !self.hub_up {
             return Ok(());
         }
-        if let ToHub::Hello { key, offer, paused, held, .. } = message {
+        if let ToHub::Hello { key, offer, resting, held, .. } = message {
             offer.check().map_err(|error| error.to_string())?;
             if let Some(provider) = offer.provider {
                 self.see_stake(provider)?;
@@ -30,7 +30,7 @@ impl World<'_> {
                 self.agenda.note(seen, What::Ended { worker, session: old });
                 self.agenda.note(seen, What::Cut { worker, session: old });
             }
-            return self.tell(Event::WorkerJoined { key, session: Session(session), offer, paused, held });
+            return self.tell(Event::WorkerJoined { key, session: Session(session), offer, resting, held });
         }
         let (Some(id), true) = (self.numbers[worker as usize], self.sessions[worker as usize] == Some(session)) else {
             let seen = self.now + self.latency(worker);
@@ -45,8 +45,8 @@ impl World<'_> {
                 Ok(())
             }
             ToHub::Holds(held) => self.tell(Event::Holds { worker: id, held }),
-            ToHub::Paused => self.tell(Event::WorkerPaused { worker: id }),
-            ToHub::Resumed => self.tell(Event::WorkerResumed { worker: id }),
+            ToHub::Resting(devices) => self.tell(Event::DevicesRest { worker: id, devices }),
+            ToHub::Saved { attempt, checkpoint } => self.tell(Event::Saved { worker: id, attempt, checkpoint }),
             ToHub::Leaving => {
                 self.sessions[worker as usize] = None;
                 self.tell(Event::WorkerLeft { worker: id, session: Session(session) })

@@ -235,7 +235,9 @@ impl WorkerPlan {
             kind: if chance.hits(400) { DeviceKind::Cpu } else { *chance.pick(&GPUS) },
             memory_gib: chance.between(1, 24) as u8,
             region: chance.below(REGIONS) as u8,
+            cards: 1,
             slots: chance.log_uniform(1, 8) as u16,
+            network: false,
             price: chance.log_uniform(20_000, 800_000),
             processor: chance.hits(600),
             latency_ms: chance.log_uniform(1, 200) as u16,
@@ -275,9 +277,11 @@ impl WorkerPlan {
             kind,
             name: kind.to_string(),
             memory: ByteSize::mib(u64::from(self.memory_gib) * 1024),
+            cards: 1,
             slots: (self.slots + (twist >> 2 & 3) as u16).saturating_sub((twist >> 4 & 3) as u16).max(1),
+            network: false,
             price_per_second: Amount(self.price + (twist >> 6 & 1) * self.price),
-            runtimes: vec![RuntimeOffer { runtime, score, loops_max }],
+            runtimes: vec![RuntimeOffer { runtime, score, loops_max, engine: None }],
         }
     }
 }

@@ -65,7 +65,8 @@ impl World<'_> {
             return;
         }
         self.agenda.note(self.now + for_ms * MILLISECOND, What::GiveBack { worker });
-        self.send_to_hub(worker, ToHub::Paused);
+        let resting = self.workers[worker as usize].resting();
+        self.send_to_hub(worker, ToHub::Resting(resting));
         if hands_back {
             self.hand_back(worker);
         }
@@ -98,7 +99,7 @@ impl World<'_> {
     pub fn give_back(&mut self, worker: u32) {
         // A crash has given it back already. In the calm it is said in any case: the first word may have been lost.
         if std::mem::replace(&mut self.workers[worker as usize].paused, false) || self.calm {
-            self.send_to_hub(worker, ToHub::Resumed);
+            self.send_to_hub(worker, ToHub::Resting(Vec::new()));
         }
     }
 

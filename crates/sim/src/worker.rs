@@ -122,6 +122,11 @@ impl Worker {
         }
     }
 
+    /// The devices that its owner needs now.
+    pub fn resting(&self) -> Vec<u16> {
+        (0..).zip(&self.devices).filter(|_| self.paused).map(|(device, _)| device).collect()
+    }
+
     /// Everything it holds, ended or not.
     pub fn holds(&self) -> Vec<AttemptId> {
         self.held.keys().copied().collect()

@@ -45,8 +45,8 @@ impl World<'_> {
         state.session = Some(u64::from(connections) << 32 | u64::from(worker));
         let offer = self.scenario.workers[worker as usize].offer(worker, state.version);
         state.set_devices(&offer);
-        let (paused, held) = (state.paused, state.holds());
-        let hello = ToHub::Hello { protocol: PROTOCOL, key: key(worker), signature: Vec::new(), offer, paused, held };
+        let (resting, held) = (state.resting(), state.holds());
+        let hello = ToHub::Hello { protocol: PROTOCOL, key: key(worker), signature: Vec::new(), offer, resting, held };
         self.send_to_hub(worker, hello);
         self.agenda.note(self.now + DIAL_RETRY, What::Dial { worker, connections });
     }

@@ -38,12 +38,14 @@ fn to_worker() -> Vec<(ToWorker, &'static str)> {
 }
 
 fn to_hub() -> Vec<(ToHub, &'static str)> {
-    let runtimes = vec![RuntimeOffer { runtime: Runtime::Wgsl, score: 1000, loops_max: Some(65_535) }];
+    let runtimes = vec![RuntimeOffer { runtime: Runtime::Wgsl, score: 1000, loops_max: Some(65_535), engine: None }];
     let device = DeviceOffer {
         kind: DeviceKind::Software,
         name: "llvmpipe".into(),
         memory: ByteSize::mib(1),
+        cards: 1,
         slots: 1,
+        network: false,
         price_per_second: Amount(100),
         runtimes,
     };

@@ -70,9 +70,11 @@ fn test_processor(config: &Config, scratch: &Path) -> Result<(Device, Arc<Wasm>)
         kind: DeviceKind::Cpu,
         name: format!("CPU, {slots} slots"),
         memory: ByteSize(memory),
+        cards: 1,
         slots,
+        network: false,
         price_per_second: config.price_per_second,
-        runtimes: vec![RuntimeOffer { runtime: Runtime::Wasm, score, loops_max: None }],
+        runtimes: vec![RuntimeOffer { runtime: Runtime::Wasm, score, loops_max: None, engine: None }],
     };
     Ok((Device { offer, engine: Engine::Wasm(runtime.clone()) }, runtime))
 }
@@ -95,7 +97,7 @@ fn test_adapters(config: &Config, devices: &mut Vec<Device>, findings: &mut Vec<
         let capability = format!("wgsl on {}", adapter.name);
         match launcher.test(&adapter) {
             Ok(speed) => {
-                let runtime = RuntimeOffer { runtime: Runtime::Wgsl, score: speed.score, loops_max: speed.loops_max };
+                let runtime = RuntimeOffer { runtime: Runtime::Wgsl, score: speed.score, loops_max: speed.loops_max, engine: None };
                 let device = offer_adapter(config, &launcher, adapter, runtime);
                 findings.push(Finding::works(capability, describe(&device.offer)));
                 devices.push(device);
@@ -125,7 +127,9 @@ fn offer_adapter(config: &Config, launcher: &Launcher, adapter: Adapter, runtime
         kind: adapter.kind,
         name: printable(&adapter.name),
         memory: ByteSize(memory),
+        cards: 1,
         slots: 1,
+        network: false,
         price_per_second: config.price_per_second,
         runtimes: vec![runtime],
     };

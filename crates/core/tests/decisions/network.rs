@@ -19,12 +19,14 @@ pub struct Network {
 
 /// A CPU worker's offer.
 pub fn offer(name: &str, score: u32, price: u64) -> Offer {
-    let runtimes = vec![RuntimeOffer { runtime: Runtime::Wasm, score, loops_max: None }];
+    let runtimes = vec![RuntimeOffer { runtime: Runtime::Wasm, score, loops_max: None, engine: None }];
     let device = DeviceOffer {
         kind: DeviceKind::Cpu,
         name: "cpu".into(),
         memory: ByteSize::mib(4096),
+        cards: 1,
         slots: 1,
+        network: false,
         price_per_second: Amount(price),
         runtimes,
     };

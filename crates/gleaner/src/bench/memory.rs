@@ -135,9 +135,11 @@ fn offer(number: u32) -> Offer {
         kind: DeviceKind::Nvidia,
         name: "bench".into(),
         memory: ByteSize::mib(8192),
+        cards: 1,
         slots: 1,
+        network: false,
         price_per_second: Amount(100_000),
-        runtimes: vec![RuntimeOffer { runtime: Runtime::Wgsl, score: 1000, loops_max: None }],
+        runtimes: vec![RuntimeOffer { runtime: Runtime::Wgsl, score: 1000, loops_max: None, engine: None }],
     };
     Offer { name: format!("idle-{number}"), region: "local".into(), provider: None, devices: vec![device] }
 }

@@ -33,12 +33,14 @@ fn offer(number: u32) -> Offer {
     let spread = u64::from(number).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
     let pick = |shift: u32, count: usize| (spread >> shift) as usize % count;
     let score = 200 + (spread % 7800) as u32;
-    let runtimes = vec![RuntimeOffer { runtime: Runtime::Wgsl, score, loops_max: None }];
+    let runtimes = vec![RuntimeOffer { runtime: Runtime::Wgsl, score, loops_max: None, engine: None }];
     let device = DeviceOffer {
         kind: KINDS[pick(3, KINDS.len())],
         name: "gpu".into(),
         memory: ByteSize::mib(MEMORIES_GIB[pick(7, MEMORIES_GIB.len())] * 1024),
+        cards: 1,
         slots: 1,
+        network: false,
         price_per_second: Amount(20_000 + spread % 700_000),
         runtimes,
     };

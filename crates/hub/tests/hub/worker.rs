@@ -89,12 +89,14 @@ impl Connection {
 
 /// The offer of a small machine.
 pub fn offer(seed: u8) -> Offer {
-    let wasm = RuntimeOffer { runtime: Runtime::Wasm, score: 1000, loops_max: None };
+    let wasm = RuntimeOffer { runtime: Runtime::Wasm, score: 1000, loops_max: None, engine: None };
     let device = DeviceOffer {
         kind: DeviceKind::Cpu,
         name: "processor".to_owned(),
         memory: ByteSize::mib(4096),
+        cards: 1,
         slots: 4,
+        network: false,
         price_per_second: Amount(1_000_000),
         runtimes: vec![wasm],
     };
