@@ -41,6 +41,5 @@ pub use effect::Effect;
 pub use event::{Closing, Event, Session, Ticket};
 pub use params::Params;
 pub use pay::{Bill, Receipt};
-pub use screen::TestState;
 pub use state::{Core, SnapshotError, Totals};
 pub use view::AttemptLabel;

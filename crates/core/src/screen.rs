@@ -8,6 +8,7 @@ use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
+use gleaner_wire::api::TestView;
 use gleaner_wire::{Millis, Offer, Runtime, RuntimeOffer, State, WorkerId};
 use serde::{Deserialize, Serialize};
 
@@ -45,21 +46,6 @@ struct Record {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Tests(BTreeMap<(u16, Runtime), Record>);
 
-/// How a runtime of a device stands with its tests.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TestState<'a> {
-    /// The position of the device in the offer.
-    pub device: u16,
-    /// The runtime.
-    pub runtime: Runtime,
-    /// The score by which it is chosen, if it has passed.
-    pub score: Option<u32>,
-    /// When it is tested next; none while a test is under way.
-    pub due: Option<Millis>,
-    /// What was wrong with the last test; empty if nothing was.
-    pub why: &'a str,
-}
-
 impl Tests {
     /// When the next one is due, for a worker in this state.
     pub fn next_due(&self, state: State) -> Option<Millis> {
@@ -69,13 +55,13 @@ impl Tests {
     }
 
     /// How each stands.
-    pub fn states(&self) -> impl Iterator<Item = TestState<'_>> {
-        self.0.iter().map(|((device, runtime), record)| TestState {
+    pub fn states(&self) -> impl Iterator<Item = TestView> + '_ {
+        self.0.iter().map(|((device, runtime), record)| TestView {
             device: *device,
             runtime: *runtime,
             score: record.score,
             due: (!record.out).then_some(record.due),
-            why: &record.why,
+            why: record.why.clone(),
         })
     }
 

@@ -126,8 +126,17 @@ impl Core {
             failed: worker.failed,
             earned: Amount(self.ledger.balance(&Account::Worker(id)).0.saturating_add(self.ledger.paid(id).0)),
             settled: self.ledger.paid(id),
+            resting: self.resting(id),
+            tests: worker.tests.states().collect(),
             speeds: seats.flat_map(|seat| seat.runtimes.iter().flatten().map(|offered| offered.speed)).collect(),
         })
+    }
+
+    /// The devices of a worker that their owner needs now.
+    pub fn resting(&self, id: WorkerId) -> Vec<u16> {
+        let seats = self.workers.get(id.0 as usize).map_or(&[][..], |worker| &worker.seats);
+        let seats = seats.iter().map(|seat| &self.seats[seat.0 as usize]).filter(|seat| seat.offered && seat.resting);
+        seats.map(|seat| seat.device).collect()
     }
 
     /// The worker with this key.

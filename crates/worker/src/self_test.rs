@@ -97,7 +97,12 @@ fn test_adapters(config: &Config, devices: &mut Vec<Device>, findings: &mut Vec<
         let capability = format!("wgsl on {}", adapter.name);
         match launcher.test(&adapter) {
             Ok(speed) => {
-                let runtime = RuntimeOffer { runtime: Runtime::Wgsl, score: speed.score, loops_max: speed.loops_max, engine: None };
+                let runtime = RuntimeOffer {
+                    runtime: Runtime::Wgsl,
+                    score: speed.score,
+                    loops_max: speed.loops_max,
+                    engine: None,
+                };
                 let device = offer_adapter(config, &launcher, adapter, runtime);
                 findings.push(Finding::works(capability, describe(&device.offer)));
                 devices.push(device);

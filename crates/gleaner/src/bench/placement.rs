@@ -81,7 +81,7 @@ fn crowd(workers: u32) -> Core {
         let mut key = [0; 32];
         key[..4].copy_from_slice(&number.to_le_bytes());
         let (session, offer) = (Session(u64::from(number)), offer(number));
-        let joined = Event::WorkerJoined { key: WorkerKey(key), session, offer, paused: false, held: vec![] };
+        let joined = Event::WorkerJoined { key: WorkerKey(key), session, offer, resting: vec![], held: vec![] };
         core.apply(NOW, joined, &mut effects);
         effects.clear();
     }

@@ -80,6 +80,7 @@ struct Connection {
     starts: Vec<StartAttempt>,
     cancels: Vec<AttemptId>,
     forgets: Vec<JobId>,
+    says: Vec<ToWorker>,
     acknowledge: Option<u64>,
     close: Option<String>,
     touched: bool,
@@ -120,6 +121,7 @@ impl Outboxes {
             starts: Vec::new(),
             cancels: Vec::new(),
             forgets: Vec::new(),
+            says: Vec::new(),
             acknowledge: None,
             close: None,
             touched: false,
@@ -159,6 +161,13 @@ impl Outboxes {
         connection.new_specs.push(of);
         self.knows(worker, of.0);
         true
+    }
+
+    /// Says something that needs no collecting.
+    pub(super) fn say(&mut self, worker: WorkerId, messages: impl IntoIterator<Item = ToWorker>) {
+        if let Some(connection) = self.touch(worker) {
+            connection.says.extend(messages);
+        }
     }
 
     /// Stops an attempt.
@@ -238,6 +247,9 @@ impl Connection {
                 sent &= self.backlog.push(&ToWorker::Spec { job, group, spec: spec.clone() });
             }
         }
+        for message in self.says.drain(..) {
+            sent &= self.backlog.push(&message);
+        }
         sent &= self.send_starts();
         while !self.cancels.is_empty() {
             let rest = self.cancels.split_off(self.cancels.len().min(CANCELS_PER_MESSAGE));
@@ -255,7 +267,8 @@ impl Connection {
         while !self.starts.is_empty() {
             let mut room = MESSAGE_ROOM;
             let fits = |start: &&StartAttempt| {
-                let bytes = START_BYTES + OUTPUT_BYTES * start.outputs.len();
+                let bytes =
+                    START_BYTES + OUTPUT_BYTES * (start.outputs.len() + usize::from(start.checkpoint.is_some()));
                 room.checked_sub(bytes).map(|rest| room = rest).is_some()
             };
             let count = self.starts.iter().take_while(fits).count().max(1);
@@ -310,8 +323,9 @@ mod tests {
         for index in 0..2000 {
             let (attempt, job) = (AttemptId(u64::MAX - u64::from(index)), JobId(u64::MAX));
             let (group, device, time_ms) = (u16::MAX, u16::MAX, Millis(u64::MAX));
-            let outputs = vec![output; 5];
-            outboxes.start(WorkerId(3), StartAttempt { attempt, job, group, index, device, time_ms, outputs });
+            let (outputs, checkpoint) = (vec![output; 5], Some(output));
+            let start = StartAttempt { attempt, job, group, index, device, time_ms, outputs, checkpoint };
+            outboxes.start(WorkerId(3), start);
         }
         outboxes.acknowledge(WorkerId(3), 4);
         outboxes.acknowledge(WorkerId(3), 2);
