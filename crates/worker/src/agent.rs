@@ -1,9 +1,11 @@
 //! What a worker does with a hub's messages. It outlives connections: what runs goes on while none stands.
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
 use gleaner_wire::{AttemptId, Cause, Finished, JobId, Micros, Outcome, StartAttempt, TaskSpec, ToWorker};
+use tokio::sync::watch;
 
 use crate::depot::Depot;
 use crate::failure::Failure;
@@ -30,6 +32,10 @@ pub struct Agent {
     lanes: Vec<Lane>,
     preparer: Preparer,
     shared: Arc<Shared>,
+    /// The devices that their owner needs now.
+    pub(crate) resting: watch::Sender<Vec<u16>>,
+    /// Whether the worker was paused through the hub.
+    pub(crate) paused: watch::Sender<bool>,
 }
 
 impl Drop for Agent {
@@ -65,7 +71,8 @@ impl Agent {
     ) -> Self {
         let cancels = shared.cancels.clone();
         let (holdings, groups) = (Mutex::default(), Mutex::default());
-        Self { outbox, hub, depot, holdings, groups, cancels, lanes, preparer, shared }
+        let (resting, paused) = (watch::Sender::default(), watch::Sender::default());
+        Self { outbox, hub, depot, holdings, groups, cancels, lanes, preparer, shared, resting, paused }
     }
 
     /// The attempts and results that the worker holds.
@@ -75,6 +82,31 @@ impl Agent {
 
     fn groups(&self) -> MutexGuard<'_, HashMap<(JobId, u16), Arc<Group>>> {
         self.groups.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The owner needs a device, or gives it back. New attempts are refused at once, what runs is stopped.
+    pub fn rest(&self, device: u16, resting: bool) {
+        let Some(lane) = self.lanes.get(usize::from(device)) else { return };
+        lane.rest(resting);
+        self.resting.send_if_modified(|devices| {
+            let before = devices.len();
+            devices.retain(|other| *other != device);
+            if resting {
+                devices.push(device);
+            }
+            devices.sort_unstable();
+            devices.len() != before
+        });
+    }
+
+    /// Waits until a device that rests is free; says whether that came in time.
+    pub fn wait_until_free(&self, device: u16, time: Duration) -> bool {
+        self.lanes.get(usize::from(device)).is_none_or(|lane| lane.wait_until_free(time))
+    }
+
+    /// Whether a device does nothing for the hub.
+    pub fn is_idle(&self, device: u16) -> bool {
+        self.lanes.get(usize::from(device)).is_none_or(Lane::is_idle)
     }
 
     /// Ends everything that runs. The devices' threads end when the agent is dropped.
@@ -94,6 +126,11 @@ impl Agent {
             ToWorker::Cancel(attempts) => self.on_cancel(&attempts),
             ToWorker::Acknowledge { batch } => self.on_acknowledge(batch),
             ToWorker::Forget(job) => self.groups().retain(|(of, _), _| *of != job),
+            ToWorker::Paused(paused) => {
+                self.paused.send_replace(paused);
+            }
+            // Only the owner wants to know, and the session tells.
+            ToWorker::Screened { .. } => {}
         }
         Ok(None)
     }
@@ -203,13 +240,22 @@ mod tests {
         let runtime = tokio::runtime::Handle::current();
         let delivery = Delivery::new(runtime, depot.clone(), outbox.clone(), cancels.clone());
         let shared = Arc::new(Shared { delivery, cancels, logs: mpsc::channel(1).0 });
-        let preparer = Preparer::new(depot.clone(), hub.clone(), None);
+        let preparer = Preparer::new(depot.clone(), hub.clone(), None, None);
         Arc::new(Agent::new(Vec::new(), preparer, shared, outbox, hub, depot))
     }
 
     fn start(attempts: impl IntoIterator<Item = u64>) -> ToWorker {
         let (job, group, index, device, time_ms) = (JobId(1), 0, 0, 0, Millis(1));
-        let start = |attempt| StartAttempt { attempt, job, group, index, device, time_ms, outputs: Vec::new() };
+        let start = |attempt| StartAttempt {
+            attempt,
+            job,
+            group,
+            index,
+            device,
+            time_ms,
+            outputs: Vec::new(),
+            checkpoint: None,
+        };
         ToWorker::Start(attempts.into_iter().map(AttemptId).map(start).collect())
     }
 

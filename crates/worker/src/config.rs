@@ -1,7 +1,9 @@
 //! What a worker is told at its start, and what it tells while it runs.
 use std::path::PathBuf;
 
-use gleaner_wire::{Address, Amount, Offer, WorkerId};
+use std::time::Duration;
+
+use gleaner_wire::{Address, Amount, Offer, Runtime, WorkerId};
 
 /// How a worker runs.
 #[derive(Clone, Debug)]
@@ -49,6 +51,31 @@ pub enum Report {
         in_ms: u64,
         /// Why.
         why: String,
+    },
+    /// The hub has tested a runtime of a device.
+    Screened {
+        /// The position of the device in the offer.
+        device: u16,
+        /// The runtime.
+        runtime: Runtime,
+        /// The score by which it is chosen from now on, or why it gets no work.
+        verdict: Result<u32, String>,
+    },
+    /// The owner needs a device, or has given it back.
+    Rests {
+        /// The position of the device in the offer.
+        device: u16,
+        /// Why it rests; none if it works again.
+        why: Option<String>,
+    },
+    /// A device that its owner needs is free.
+    Freed {
+        /// The position of the device in the offer.
+        device: u16,
+        /// How long that took.
+        took: Duration,
+        /// Whether it was in time.
+        in_time: bool,
     },
     /// Attempts ended.
     Finished {
