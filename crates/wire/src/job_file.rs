@@ -7,10 +7,11 @@ use alloc::string::String;
 use alloc::string::ToString;
 use alloc::vec::Vec;
 use core::fmt;
+use core::num::NonZeroU32;
 use core::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use crate::render::{Format, Frames, Split, Video};
+use crate::render::{DeviceChoice, Format, Frames, Renderer, Split, Video};
 use crate::{Amount, ByteSize, DataRef, DeviceNeed, Runtime};
 
 /// The longest job file that is read.
@@ -124,7 +125,7 @@ pub struct BlenderFile {
     /// The path of the scene in the folder; needed if the program is one.
     pub scene: Option<String>,
     /// Which scene of the file; without a name, the one it was saved with.
-    pub name: Option<String>,
+    pub scene_name: Option<String>,
     /// The frames: `"1-250"`, `"1-250x5"`, `"3,7,9-12"`.
     pub frames: Option<Frames>,
     /// How each frame is split.
@@ -135,8 +136,17 @@ pub struct BlenderFile {
     pub format: Format,
     /// A film of all frames.
     pub video: Option<Video>,
+    /// What renders; without it, what the scene says.
+    pub engine: Option<Renderer>,
+    /// What computes.
+    #[serde(default)]
+    pub device: DeviceChoice,
+    /// Samples of each pixel; without a number, as the scene says.
+    pub samples: Option<NonZeroU32>,
+    /// Width and height in pixels; without them, as the scene says.
+    pub resolution: Option<[NonZeroU32; 2]>,
     /// Exactly this build of Blender; without one, the one that most machines have.
-    pub engine: Option<String>,
+    pub build: Option<String>,
     /// What this task does for another one; job files leave it out.
     pub stage: Option<StageFile>,
 }

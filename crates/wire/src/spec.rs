@@ -3,7 +3,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
-use crate::render::{Format, Frames, Split, Video};
+use crate::render::{DeviceChoice, Format, Frames, Source, Split, Video};
 use crate::{DataRef, Extent, Hash, Millis, Runtime};
 
 /// The image of a container.
@@ -49,10 +49,12 @@ impl Sweep {
 pub enum Stage {
     /// Looks at the scene: what it needs, and how large its pictures are. Everything that follows reads its answer.
     Look {
-        /// The frames that are to be rendered; those of the scene if the job names none.
-        frames: Option<Frames>,
+        /// The frames that are to be rendered.
+        frames: Frames,
         /// How each is to be split.
         split: Split,
+        /// The film that is to be made of them.
+        video: Option<Video>,
     },
     /// Renders pieces of frames; whole frames if they are not split.
     Pieces {
@@ -130,10 +132,10 @@ pub enum Work {
     Blender {
         /// The scene with everything that it links to.
         project: DataRef,
-        /// The path of the scene's file in it; without one, the project is that file.
-        scene: Option<String>,
-        /// Which scene of the file; without a name, the one it was saved with.
-        name: Option<String>,
+        /// Which scene, and what is changed in it. Without a path, the project is the one file of the scene.
+        source: Source,
+        /// What computes it.
+        device: DeviceChoice,
         /// What is done with it.
         stage: Stage,
     },

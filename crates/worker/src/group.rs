@@ -173,10 +173,7 @@ impl Group {
                 (first..first.saturating_add(*per), true)
             }
             Some(
-                InputSpec::Output { .. }
-                | InputSpec::Gather { .. }
-                | InputSpec::File { .. }
-                | InputSpec::Folder { .. },
+                InputSpec::Output { .. } | InputSpec::Gather { .. } | InputSpec::File { .. } | InputSpec::Folder { .. },
             )
             | None => (index..index.saturating_add(1), false),
         }
@@ -200,9 +197,8 @@ impl Prepared {
             None => {
                 let keys = self.keys.of_input(position).ok()?;
                 let (elements, is_share) = group.shares(position, start.index);
-                let contents = elements.map(|element| {
-                    Depot::inline(own.next()?, &keys, &group.extent_of(position), element).ok()
-                });
+                let contents =
+                    elements.map(|element| Depot::inline(own.next()?, &keys, &group.extent_of(position), element).ok());
                 one_or_all(contents.collect::<Option<Vec<_>>>()?, is_share)
             }
         };

@@ -193,10 +193,11 @@ fn work(queue: &Queue, engine: Engine, shared: &Shared) {
     };
     while let Some((ready, last)) = queue.next(&mut hands) {
         let (of, attempt) = (sealing(&ready), ready.attempt);
-        let run = catch_unwind(AssertUnwindSafe(|| hands.run(&ready, shared, &|| queue.ended(attempt)))).unwrap_or_else(|_| Run {
-            ran: Micros(0),
-            end: End::Failed(Failure::new(Cause::DeviceFault, "the worker itself failed on this attempt")),
-        });
+        let run = catch_unwind(AssertUnwindSafe(|| hands.run(&ready, shared, &|| queue.ended(attempt))))
+            .unwrap_or_else(|_| Run {
+                ran: Micros(0),
+                end: End::Failed(Failure::new(Cause::DeviceFault, "the worker itself failed on this attempt")),
+            });
         shared.delivery.hand_over(of, run, last);
         queue.ended(attempt);
     }

@@ -74,7 +74,10 @@ impl Outbox {
         loop {
             let since = {
                 let mut waiting = self.waiting();
-                if waiting.urgent || !waiting.saved.is_empty() || waiting.since.is_some_and(|since| since.elapsed() >= LINGER) {
+                if waiting.urgent
+                    || !waiting.saved.is_empty()
+                    || waiting.since.is_some_and(|since| since.elapsed() >= LINGER)
+                {
                     waiting.urgent = false;
                     waiting.since = None;
                     return std::mem::take(&mut waiting.results);

@@ -2,8 +2,8 @@
 use alloc::format;
 use alloc::string::String;
 use gleaner_wire::job_file::{StageFile, TaskFile};
-use gleaner_wire::render::Frames;
-use gleaner_wire::{Each, Extent, Stage, Work};
+use gleaner_wire::render::{DeviceChoice, Format, Frames, Source, is_inside};
+use gleaner_wire::{DeviceNeed, Each, Extent, Stage, Work};
 
 use super::{Error, Reason, group, is_printable};
 
@@ -54,14 +54,17 @@ pub(super) fn work(task: &TaskFile, at: usize) -> Result<Work, Error> {
         Some(_) | None => Ok(()),
     };
     text("scene", &file.scene, 1024)?;
-    text("name", &file.name, 64)?;
-    text("engine", &file.engine, 64)?;
+    text("scene_name", &file.scene_name, 64)?;
+    text("build", &file.build, 64)?;
     if file.scene.as_ref().is_some_and(|scene| !is_inside(scene)) {
         return Err(Error::new(place("scene"), Reason::Range("scene", "a path within the folder")));
     }
+    if file.video.is_some() && file.format != Format::Png {
+        return Err(Error::new(place("video"), Reason::Range("the format of pictures for a film", "png")));
+    }
     let (split, format) = (file.split, file.format);
     let stage = match stage(task, at)? {
-        StageFile::Look => Stage::Look { frames: file.frames.clone(), split },
+        StageFile::Look => Stage::Look { frames: frames(task, at)?, split, video: file.video },
         StageFile::Pieces => Stage::Pieces { frames: frames(task, at)?, split, format },
         StageFile::Frames => Stage::Frames { frames: frames(task, at)?, split, format },
         StageFile::Film => Stage::Film { video: file.video.unwrap_or(gleaner_wire::render::Video::Mp4) },
@@ -69,7 +72,14 @@ pub(super) fn work(task: &TaskFile, at: usize) -> Result<Work, Error> {
     let at_program = format!("task[{at}].program");
     let program = task.program.as_ref().ok_or_else(|| Error::new(&*at_program, Reason::NoProgram(task.runtime)))?;
     let project = group::stored(program, at_program)?;
-    Ok(Work::Blender { project, scene: file.scene.clone(), name: file.name.clone(), stage })
+    let source = Source {
+        scene: file.scene.clone().unwrap_or_default(),
+        name: file.scene_name.clone(),
+        engine: file.engine,
+        samples: file.samples,
+        resolution: file.resolution,
+    };
+    Ok(Work::Blender { project, source, device: file.device, stage })
 }
 
 fn stage(task: &TaskFile, at: usize) -> Result<StageFile, Error> {
@@ -80,6 +90,11 @@ fn frames(task: &TaskFile, at: usize) -> Result<Frames, Error> {
     task.blender.frames.clone().ok_or_else(|| Error::new(format!("task[{at}].blender.frames"), Reason::FramesForm))
 }
 
-fn is_inside(path: &str) -> bool {
-    !path.starts_with('/') && !path.contains('\\') && path.split('/').all(|part| !part.is_empty() && part != "..")
+/// The device that a rendering needs: what it computes on, unless the job says more about it.
+pub(super) fn device(asked: DeviceNeed, choice: DeviceChoice) -> DeviceNeed {
+    match (asked, choice) {
+        (DeviceNeed::Any, DeviceChoice::Cpu) => DeviceNeed::Cpu,
+        (DeviceNeed::Any, DeviceChoice::Gpu) => DeviceNeed::Gpu,
+        (asked, _) => asked,
+    }
 }

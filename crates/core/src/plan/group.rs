@@ -230,10 +230,11 @@ fn needs(job: &NeedsFile, task: &TaskFile, at: usize, work: &Work, extent: &Exte
     };
     let (device, cards, network) = match work {
         Work::Container { cards, network, .. } => (container_device(device, *cards, place)?, (*cards).max(1), *network),
-        Work::Wasm { .. } | Work::Wgsl { .. } | Work::Blender { .. } => (device, 1, false),
+        Work::Blender { device: choice, .. } => (super::blender::device(device, *choice), 1, false),
+        Work::Wasm { .. } | Work::Wgsl { .. } => (device, 1, false),
     };
     let score_min = task.needs.score_min.or(job.score_min).unwrap_or(0);
-    let (runtime, loops_max, engine) = (task.runtime, task.kernel.loops_max, task.blender.engine.clone());
+    let (runtime, loops_max, engine) = (task.runtime, task.kernel.loops_max, task.blender.build.clone());
     Ok(Needs { runtime, device, memory, region, score_min, loops_max, engine, cards, network })
 }
 

@@ -1,9 +1,11 @@
 //! How a frame is cut into pieces that cover it exactly, and which piece has which number.
 use crate::Rect;
+use alloc::string::String;
 use core::num::NonZeroU32;
 use serde::{Deserialize, Serialize};
 
-use super::Frames;
+use super::step::{frame_file, frame_number};
+use super::{Format, Frames};
 
 /// The most pieces of one frame.
 pub const PIECES_OF_FRAME_MAX: u32 = 4096;
@@ -24,19 +26,19 @@ pub struct Split {
     pub samples: NonZeroU32,
 }
 
-impl Split {
-    /// Pieces of each frame, at most `u32::MAX`.
-    pub fn pieces(&self) -> u32 {
-        self.tiles[0].get().saturating_mul(self.tiles[1].get()).saturating_mul(self.samples.get())
-    }
-}
-
 fn one() -> NonZeroU32 {
     NonZeroU32::MIN
 }
 
 fn whole() -> [NonZeroU32; 2] {
     [NonZeroU32::MIN; 2]
+}
+
+impl Split {
+    /// Pieces of each frame, at most `u32::MAX`.
+    pub fn pieces(&self) -> u32 {
+        self.tiles[0].get().saturating_mul(self.tiles[1].get()).saturating_mul(self.samples.get())
+    }
 }
 
 impl Default for Split {
@@ -46,7 +48,8 @@ impl Default for Split {
 }
 
 /// What a frame of the scene is, as far as cutting is concerned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Size {
     /// Width in pixels, as rendered.
     pub width: u32,
@@ -84,6 +87,15 @@ impl Piece {
     /// Whether it is all of its frame, so that nothing has to be merged.
     pub fn is_whole(&self) -> bool {
         self.tile.is_none() && self.samples.is_none()
+    }
+
+    /// The name of its file, given the format of whole frames.
+    pub fn file(&self, format: Format) -> String {
+        if self.is_whole() {
+            frame_file(self.frame, format)
+        } else {
+            alloc::format!("{}.piece.exr", frame_number(self.frame))
+        }
     }
 }
 
@@ -141,6 +153,11 @@ impl Cut {
     /// The frames.
     pub fn frames(&self) -> &Frames {
         &self.frames
+    }
+
+    /// How each frame is split.
+    pub fn split(&self) -> Split {
+        self.split
     }
 
     /// What each frame is.
