@@ -1,0 +1,272 @@
+//! Engines: Debian's `blender`, or the `bpy` module of a Python. Which version and build each is, and what its Cycles
+//! can compute on, is asked of the engine itself.
+use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
+use std::fmt;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::process::{Invocation, run};
+use crate::{Fault, answer};
+
+const DOOR: &str = include_str!("python/door.py");
+const SETTINGS: &str = include_str!("python/settings.py");
+const ASK: &str = include_str!("python/ask.py");
+const TRY_EEVEE: &str = include_str!("python/try_eevee.py");
+/// How long an engine may take to say what it is.
+const ASK_TIME_MAX: Duration = Duration::from_secs(120);
+/// How many devices of an engine are listed.
+const DEVICES_MAX: usize = 64;
+/// Letters of a build's fingerprint: 64 bits, which no two builds share by chance.
+const BUILD_LETTERS: usize = 16;
+
+/// How an engine is started.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Launch {
+    /// A `blender` program.
+    Blender(PathBuf),
+    /// A Python that has the `bpy` module.
+    Python(PathBuf),
+}
+
+impl Launch {
+    /// The `blender` programs in these folders, which are usually those of `PATH`.
+    pub fn in_folders<'a>(folders: impl IntoIterator<Item = &'a Path>) -> Vec<Self> {
+        let mut found: Vec<PathBuf> = Vec::new();
+        for path in folders.into_iter().map(|folder| folder.join("blender")).filter(|path| path.is_file()) {
+            // /bin is /usr/bin on most systems.
+            let real = path.canonicalize().unwrap_or(path);
+            if !found.contains(&real) {
+                found.push(real);
+            }
+        }
+        found.into_iter().map(Self::Blender).collect()
+    }
+
+    /// The command that runs a script of ours. It needs no file beside the engine's own, so that a sandbox has nothing
+    /// to show but the task's folders. Scripts inside scenes stay off.
+    pub(crate) fn invocation(&self, script: &[&str], specification: &impl Serialize) -> Invocation {
+        let specification = serde_json::to_string(specification).expect("our own types are JSON");
+        let script = [&[DOOR, SETTINGS], script].concat().join("\n");
+        let (program, options): (_, &[&str]) = match self {
+            Self::Blender(path) => (
+                path,
+                &["--background", "--factory-startup", "--disable-autoexec", "-noaudio", "--python-exit-code", "64"],
+            ),
+            // Isolated: neither the folder it runs in nor variables of the user add modules.
+            Self::Python(path) => (path, &["-I", "-B"]),
+        };
+        let expression = match self {
+            Self::Blender(_) => "--python-expr",
+            Self::Python(_) => "-c",
+        };
+        let mut arguments: Vec<OsString> = options.iter().map(OsString::from).collect();
+        arguments.extend([expression.into(), script.into(), "--".into(), specification.into()]);
+        Invocation { program: program.clone(), arguments, environment: environment() }
+    }
+}
+
+/// No home, no display, no language: so that every machine starts alike.
+fn environment() -> Vec<(OsString, OsString)> {
+    [("PATH", "/usr/bin:/bin"), ("HOME", "/nonexistent"), ("LC_ALL", "C.UTF-8"), ("TMPDIR", "/tmp")]
+        .map(|(name, value)| (name.into(), value.into()))
+        .into()
+}
+
+/// The version of Blender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Version {
+    /// As the 3 of 3.4.1.
+    pub major: u32,
+    /// As the 4 of 3.4.1.
+    pub minor: u32,
+    /// As the 1 of 3.4.1.
+    pub patch: u32,
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}.{}", self.major, self.minor, self.patch)
+    }
+}
+
+/// The oldest version whose settings the scripts know.
+pub const OLDEST: Version = Version { major: 3, minor: 4, patch: 0 };
+
+/// What Cycles computes with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum DeviceKind {
+    /// The processor.
+    Cpu,
+    /// NVIDIA.
+    Cuda,
+    /// NVIDIA with ray tracing hardware.
+    Optix,
+    /// AMD.
+    Hip,
+    /// Intel.
+    OneApi,
+    /// Apple.
+    Metal,
+}
+
+/// A device that Cycles can use.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Device {
+    /// What it is.
+    pub kind: DeviceKind,
+    /// What the engine calls it, stable from run to run.
+    pub id: String,
+    /// What people call it.
+    pub name: String,
+}
+
+impl Device {
+    /// The processor, which every engine has.
+    pub fn processor() -> Self {
+        Self { kind: DeviceKind::Cpu, id: "CPU".into(), name: "processor".into() }
+    }
+}
+
+/// An engine that has answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Engine {
+    /// How it is started.
+    pub launch: Launch,
+    /// Its version.
+    pub version: Version,
+    /// A fingerprint of the program or module itself: distributions do not always say which commit they built.
+    pub build: String,
+    /// Instruction sets that Cycles uses on this processor; they decide how it rounds.
+    pub kernels: Vec<String>,
+    /// What Cycles can use.
+    pub devices: Vec<Device>,
+    /// Whether it can denoise.
+    pub denoiser: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Asked {
+    version: [u32; 3],
+    library: PathBuf,
+    devices: Vec<Device>,
+    kernels: Vec<String>,
+    denoiser: bool,
+}
+
+#[derive(Serialize)]
+struct Out<'a> {
+    out: &'a Path,
+}
+
+impl Engine {
+    /// Starts it once and asks what it is.
+    pub fn ask(launch: &Launch) -> Result<Self, Fault> {
+        let folder = tempfile::tempdir().map_err(Fault::system("making a temporary folder"))?;
+        let invocation = launch.invocation(&[ASK], &Out { out: folder.path() });
+        let ending = run(&invocation, folder.path(), ASK_TIME_MAX, &mut |_| {})?;
+        let asked: Asked = answer::read(folder.path(), &ending)?;
+        let [major, minor, patch] = asked.version;
+        let version = Version { major, minor, patch };
+        if version < OLDEST {
+            return Err(Fault::Failed(format!(
+                "Blender {version} is older than {OLDEST}, the oldest that is supported"
+            )));
+        }
+        let mut devices = asked.devices;
+        devices.truncate(DEVICES_MAX);
+        let build = fingerprint(&asked.library)?;
+        Ok(Self { launch: launch.clone(), version, build, kernels: asked.kernels, devices, denoiser: asked.denoiser })
+    }
+
+    /// What belongs into the key of a task: engines with an equal key render equal bits on their processors.
+    pub fn key(&self) -> String {
+        format!("blender-{}-{}-{}", self.version, self.build, self.kernels.join("+").to_lowercase())
+    }
+
+    /// Whether EEVEE renders here, found out by rendering a few pixels; otherwise what it said. It needs OpenGL or
+    /// Vulkan, and mostly a display, which may be one of `xvfb-run`.
+    pub fn try_eevee(&self, xvfb_run: Option<&Path>) -> Result<(), Fault> {
+        let folder = tempfile::tempdir().map_err(Fault::system("making a temporary folder"))?;
+        let invocation = self.launch.invocation(&[TRY_EEVEE], &Out { out: folder.path() });
+        let invocation = match xvfb_run {
+            Some(path) => invocation.with_display(path),
+            None => invocation,
+        };
+        let ending = run(&invocation, folder.path(), ASK_TIME_MAX, &mut |_| {})?;
+        answer::read(folder.path(), &ending)
+    }
+}
+
+fn fingerprint(library: &Path) -> Result<String, Fault> {
+    // A module is a folder whose parts are the engine; its largest file is the engine itself.
+    let file = match library.file_name() {
+        Some(name) if name == "__init__.py" => largest(library.parent().unwrap_or(library))?,
+        _ => library.to_path_buf(),
+    };
+    let what = format!("reading {}", file.display());
+    let mut hasher = blake3::Hasher::new();
+    File::open(&file).and_then(|opened| hasher.update_reader(opened).map(drop)).map_err(Fault::system(what))?;
+    let mut build = hasher.finalize().to_hex().to_string();
+    build.truncate(BUILD_LETTERS);
+    Ok(build)
+}
+
+fn largest(folder: &Path) -> Result<PathBuf, Fault> {
+    let what = || format!("reading {}", folder.display());
+    let mut files = Vec::new();
+    for entry in folder.read_dir().map_err(Fault::system(what()))? {
+        let entry = entry.map_err(Fault::system(what()))?;
+        let data = entry.metadata().map_err(Fault::system(what()))?;
+        if data.is_file() {
+            files.push((data.len(), entry.path()));
+        }
+    }
+    files.into_iter().max().map(|(_, path)| path).ok_or_else(|| Fault::Failed("the bpy module is empty".into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scripts_in_scenes_are_off_and_nothing_of_the_user_is_handed_on() {
+        let invocation =
+            Launch::Blender("/usr/bin/blender".into()).invocation(&["pass"], &Out { out: Path::new("/o") });
+        for option in ["--factory-startup", "--disable-autoexec", "--background"] {
+            assert!(invocation.arguments.contains(&option.into()), "{option}");
+        }
+        assert_eq!(invocation.arguments.last(), Some(&r#"{"out":"/o"}"#.into()));
+        let module = Launch::Python("/usr/bin/python3".into()).invocation(&["pass"], &Out { out: Path::new("/o") });
+        assert_eq!(module.arguments[0], "-I");
+    }
+
+    #[test]
+    fn a_build_or_processor_that_rounds_differently_has_another_key() {
+        let engine = Engine {
+            launch: Launch::Blender("blender".into()),
+            version: Version { major: 3, minor: 4, patch: 1 },
+            build: "00".into(),
+            kernels: vec!["AVX".into(), "AVX2".into()],
+            devices: vec![Device::processor()],
+            denoiser: true,
+        };
+        assert_eq!(engine.key(), "blender-3.4.1-00-avx+avx2");
+        assert_ne!(engine.key(), Engine { build: "01".into(), ..engine.clone() }.key());
+        assert_ne!(engine.key(), Engine { kernels: vec!["AVX".into()], ..engine.clone() }.key());
+        let key = engine.key();
+        assert_ne!(key, Engine { version: OLDEST, ..engine }.key());
+    }
+
+    #[test]
+    fn a_program_under_two_names_is_one_engine() {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::write(folder.path().join("blender"), "").expect("writes");
+        let again = folder.path().join(".");
+        assert_eq!(Launch::in_folders([folder.path(), &again, Path::new("/nonexistent")]).len(), 1);
+    }
+}

@@ -1,0 +1,41 @@
+"""What this engine is and what its Cycles can compute on."""
+
+
+def ask(_):
+    import _cycles
+    import bpy
+
+    start()
+    app = bpy.app
+    preferences = bpy.context.preferences.addons["cycles"].preferences
+    devices = [{"kind": "CPU", "id": "CPU", "name": name} for name in processors(_cycles)]
+    for kind in ("CUDA", "OPTIX", "HIP", "ONEAPI", "METAL"):
+        devices += gpus(preferences, kind)
+    return {
+        "version": list(app.version),
+        "library": app.binary_path or bpy.__file__,
+        "devices": devices,
+        "kernels": kernels(_cycles),
+        "denoiser": bool(_cycles.with_openimagedenoise),
+    }
+
+
+def processors(cycles):
+    return [device[0] for device in cycles.available_devices("CPU") if device[1] == "CPU"][:1]
+
+
+def gpus(preferences, kind):
+    try:
+        found = preferences.get_devices_for_type(kind)
+    except (ValueError, TypeError):
+        return []
+    return [{"kind": kind, "id": device.id, "name": device.name} for device in found if device.type == kind]
+
+
+def kernels(cycles):
+    """The instruction sets of the processor that Cycles knows, as it lists them: its rounding depends on them."""
+    words = [word for line in cycles.system_info().splitlines() for word in line.replace(",", " ").split()]
+    return sorted({word.upper() for word in words} & {"SSE2", "SSE3", "SSE41", "SSE42", "AVX", "AVX2", "NEON"})
+
+
+serve(ask)

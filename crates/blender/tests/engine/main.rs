@@ -1,0 +1,7 @@
+//! Everything with real engines: Debian's Blender, which `scripts/test` installs, and the `bpy` module where one is named.
+#![expect(clippy::print_stdout, reason = "what an engine can do here is for whoever runs the tests")]
+mod addon;
+mod behaviour;
+mod debian;
+mod module;
+mod stage;
