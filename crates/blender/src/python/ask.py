@@ -2,10 +2,12 @@
 
 
 def ask(_):
-    import _cycles
     import bpy
 
     start()
+    # Part of the engine: there only once it is loaded.
+    import _cycles
+
     app = bpy.app
     preferences = bpy.context.preferences.addons["cycles"].preferences
     devices = [{"kind": "CPU", "id": "CPU", "name": name} for name in processors(_cycles)]

@@ -69,8 +69,9 @@ def merged_engine(path, extra, pictures):
 
 def denoise(scene, layer, wanted):
     """Lets the compositor denoise one layer by its normals and colours, as Cycles would have."""
-    import _cycles
     import bpy
+
+    import _cycles
 
     if not _cycles.with_openimagedenoise:
         raise Refused("denoise", "the scene is to be denoised, and this build of Blender has no denoiser")

@@ -8,6 +8,7 @@ def render(wanted):
 
     start()
     scene = open_scene(wanted["scene"], wanted["name"])
+    say_progress()
     scene.frame_set(wanted["frame"])
     if scene.camera is None and not (scene.render.use_sequencer and has_strips(scene)):
         raise Refused("camera", "the scene has no camera at frame {}".format(wanted["frame"]))
@@ -25,6 +26,14 @@ def render(wanted):
     if not os.path.isfile(path):
         raise Refused("failed", "the engine wrote no picture")
     return {"file": wanted["file"]}
+
+
+def say_progress():
+    """Newer versions keep to themselves what older ones print while they render."""
+    import bpy
+
+    if bpy.app.version >= (5, 0):
+        bpy.app.handlers.render_stats.append(lambda text, *_: print(text, flush=True))
 
 
 def choose_device(preferences, scene, wanted):
