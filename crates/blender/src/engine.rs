@@ -16,6 +16,8 @@ const ASK: &str = include_str!("python/ask.py");
 const TRY_EEVEE: &str = include_str!("python/try_eevee.py");
 /// How long an engine may take to say what it is.
 const ASK_TIME_MAX: Duration = Duration::from_secs(120);
+/// How long EEVEE may take for its first pixels: it compiles its shaders.
+const EEVEE_TIME_MAX: Duration = Duration::from_secs(600);
 /// How many devices of an engine are listed.
 const DEVICES_MAX: usize = 64;
 /// Letters of a build's fingerprint: 64 bits, which no two builds share by chance.
@@ -188,16 +190,12 @@ impl Engine {
         format!("blender-{}-{}-{}", self.version, self.build, self.kernels.join("+").to_lowercase())
     }
 
-    /// Whether EEVEE renders here, found out by rendering a few pixels; otherwise what it said. It needs OpenGL or
-    /// Vulkan, and mostly a display, which may be one of `xvfb-run`.
-    pub fn try_eevee(&self, xvfb_run: Option<&Path>) -> Result<(), Fault> {
+    /// Whether EEVEE renders here, found out by rendering a few pixels; otherwise what it said. It needs EGL and a driver
+    /// for OpenGL, which may be Mesa's software, but no display.
+    pub fn try_eevee(&self) -> Result<(), Fault> {
         let folder = tempfile::tempdir().map_err(Fault::system("making a temporary folder"))?;
         let invocation = self.launch.invocation(&[TRY_EEVEE], &Out { out: folder.path() });
-        let invocation = match xvfb_run {
-            Some(path) => invocation.with_display(path),
-            None => invocation,
-        };
-        let ending = run(&invocation, folder.path(), ASK_TIME_MAX, &mut |_| {})?;
+        let ending = run(&invocation, folder.path(), EEVEE_TIME_MAX, &mut |_| {})?;
         answer::read(folder.path(), &ending)
     }
 }

@@ -31,16 +31,6 @@ pub struct Invocation {
     pub environment: Vec<(OsString, OsString)>,
 }
 
-impl Invocation {
-    /// The same command with a display of its own that nobody sees, by Debian's `xvfb-run`: EEVEE asks for one.
-    pub fn with_display(mut self, xvfb_run: &Path) -> Self {
-        let screen = ["--auto-servernum", "--server-args=-screen 0 64x64x24 -nolisten tcp"].map(OsString::from);
-        let program = std::mem::replace(&mut self.program, xvfb_run.into());
-        self.arguments.splice(0..0, screen.into_iter().chain([program.into()]));
-        self
-    }
-}
-
 /// How a command ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Exit {
@@ -200,13 +190,6 @@ mod tests {
     fn an_endless_line_is_cut() {
         let (_, lines) = ending("head -c 100000 /dev/zero | tr '\\0' a", Duration::from_secs(60));
         assert_eq!(lines.iter().map(String::len).collect::<Vec<_>>(), [LINE_BYTES_MAX]);
-    }
-
-    #[test]
-    fn a_display_goes_around_the_command() {
-        let invocation = shell("true").with_display(Path::new("/usr/bin/xvfb-run"));
-        assert_eq!(invocation.program, Path::new("/usr/bin/xvfb-run"));
-        assert_eq!(invocation.arguments[2..], ["/bin/sh", "-c", "true"]);
     }
 
     #[test]

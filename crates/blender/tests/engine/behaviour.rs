@@ -2,9 +2,10 @@
 use gleaner_blender::Fault;
 use gleaner_blender::engine::{Device, DeviceKind, Engine, Launch, OLDEST};
 use gleaner_blender::merge::{Difference, Picture, SAMPLES_TOLERANCE, compare};
-use gleaner_blender::plan::{Format, Frames, Piece};
-use gleaner_blender::scene::Problem;
-use gleaner_wire::Cause;
+use gleaner_blender::plan::{Format, Frames, Piece, Split};
+use gleaner_blender::scene::{Problem, SplitRefusal};
+use gleaner_wire::{Cause, Rect};
+use std::num::NonZeroU32;
 use std::path::Path;
 use std::time::Duration;
 
@@ -29,10 +30,26 @@ pub fn the_engine_says_what_it_is(launch: &Launch) {
     assert_eq!(engine.build.len(), 16);
     assert!(engine.devices.iter().any(|device| device.kind == DeviceKind::Cpu), "{:?}", engine.devices);
     assert!(!engine.kernels.is_empty());
-    match engine.try_eevee(None) {
-        Ok(()) => println!("EEVEE renders without a display with {}", engine.key()),
-        Err(fault) => println!("EEVEE does not render without a display with {}: {fault}", engine.key()),
-    }
+}
+
+pub fn eevee_renders_whole_frames_without_a_display(launch: &Launch) {
+    let engine = Engine::ask(launch).expect("answers");
+    engine.try_eevee().expect("EEVEE renders");
+    // Its name was another one for a while.
+    let name = if (4, 2) <= version(&engine) && version(&engine) < (5, 0) { "BLENDER_EEVEE_NEXT" } else { "BLENDER_EEVEE" };
+    let stage = Stage::new(launch, &format!(r#""width":64,"height":48,"engine":{name:?}"#));
+    let scene = stage.inspect().expect("a scene");
+    let halves = Split { tiles: [NonZeroU32::MIN.saturating_add(1), NonZeroU32::MIN], ..Split::default() };
+    assert_eq!(scene.split(halves), Err(SplitRefusal::Engine(name.into())));
+    let rendered = picture(&stage.whole(1, Format::Exr));
+    assert!(rendered.channels().values().flatten().any(|light| *light > 0.1), "the picture is black");
+    let piece = Piece { tile: Some(Rect { x: 0, y: 0, width: 32, height: 48 }), ..whole(1) };
+    let fault = stage.render(piece, Format::Exr, "piece").expect_err("refused");
+    assert!(matches!(fault, Fault::Unsplittable(_)), "{fault}");
+}
+
+fn version(engine: &Engine) -> (u32, u32) {
+    (engine.version.major, engine.version.minor)
 }
 
 pub fn tiles_merge_bit_for_bit(launch: &Launch) {

@@ -8,6 +8,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 #[test]
+fn eevee_renders_whole_frames_without_a_display() {
+    behaviour::eevee_renders_whole_frames_without_a_display(&debian());
+}
+
+#[test]
 fn the_engine_says_what_it_is() {
     behaviour::the_engine_says_what_it_is(&debian());
 }

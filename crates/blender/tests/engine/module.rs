@@ -9,6 +9,12 @@ fn module() -> Launch {
 
 #[test]
 #[ignore = "needs the bpy module: GLEANER_TEST_BPY=PYTHON cargo test -p gleaner-blender -- --ignored"]
+fn with_the_module_eevee_renders_whole_frames_without_a_display() {
+    behaviour::eevee_renders_whole_frames_without_a_display(&module());
+}
+
+#[test]
+#[ignore = "needs the bpy module: GLEANER_TEST_BPY=PYTHON cargo test -p gleaner-blender -- --ignored"]
 fn with_the_module_the_engine_says_what_it_is() {
     behaviour::the_engine_says_what_it_is(&module());
 }
