@@ -80,16 +80,23 @@ impl Scene {
             (self.region, SplitRefusal::Region),
             (self.stereo, SplitRefusal::Stereo),
             (self.strips, SplitRefusal::Strips),
+            (self.lines, SplitRefusal::Lines),
+            (self.layer_samples && split.samples.get() > 1, SplitRefusal::LayerSamples),
         ] {
             if is_so {
                 return Err(refusal);
             }
         }
-        if split.samples.get() > 1 {
-            let odd = self.passes.iter().find(|name| !has_mean(name));
-            return odd.map_or(Ok(Exactness::Samples), |name| Err(SplitRefusal::Pass(name.clone())));
+        let ranges = split.samples.get() > 1;
+        if let Some(odd) = self.passes.iter().find(|name| ranges && !has_mean(name)) {
+            return Err(SplitRefusal::Pass(odd.clone()));
         }
-        Ok(if self.adaptive { Exactness::Noise } else { Exactness::Exact })
+        // Ranges of samples have no early stops: they are off for them.
+        Ok(match (self.guiding, ranges, self.adaptive) {
+            (true, _, _) | (false, false, true) => Exactness::Noise,
+            (false, true, _) => Exactness::Samples,
+            (false, false, false) => Exactness::Exact,
+        })
     }
 }
 
