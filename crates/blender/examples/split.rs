@@ -4,7 +4,7 @@
 use gleaner_blender::engine::{Device, Engine, Launch};
 use gleaner_blender::finish::Finishing;
 use gleaner_blender::merge::{self, Difference, Picture, compare};
-use gleaner_blender::plan::{Cut, Format, Frames, Piece, Split};
+use gleaner_blender::plan::{Cut, Format, Frames, Piece, Source, Split};
 use gleaner_blender::process::{Invocation, run};
 use gleaner_blender::render::Rendering;
 use gleaner_blender::scene::inspect;
@@ -37,22 +37,23 @@ fn timed<T>(work: impl FnOnce() -> T) -> (T, Time) {
     (value, Time { wall: start.elapsed().as_secs_f64(), processor: (children_ticks() - ticks) / TICKS })
 }
 
-fn make_scene(launch: &Launch, folder: &Path) -> Result<PathBuf, Box<dyn Error>> {
+fn make_scene(launch: &Launch, folder: &Path) -> Result<(), Box<dyn Error>> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/engine/make_scene.py");
     let request = format!(r#"{{"folder":{folder:?},{SCENE}}}"#);
     let (program, options): (_, &[&str]) = match launch {
         Launch::Blender(program) => (program, &["--background", "--factory-startup", "-P"]),
         Launch::Python(program) => (program, &["-I"]),
     };
-    let mut arguments: Vec<_> = options.iter().map(Into::into).collect();
-    arguments.extend([script.into(), "--".into(), request.into()]);
-    run(&Invocation { program: program.clone(), arguments, environment: vec![] }, folder, TIME_MAX, &mut |_| {})?;
-    Ok(folder.join("scene.blend"))
+    let mut arguments: Vec<String> = options.iter().copied().map(String::from).collect();
+    arguments.extend([script.display().to_string(), "--".into(), request]);
+    let environment = Default::default();
+    run(&Invocation { program: program.clone(), arguments, environment }, folder, TIME_MAX, &mut |_| {})?;
+    Ok(())
 }
 
 struct Bench {
     launch: Launch,
-    scene: PathBuf,
+    source: Source,
     folder: PathBuf,
 }
 
@@ -62,8 +63,8 @@ impl Bench {
         std::fs::create_dir_all(&out)?;
         let (device, threads) = (Device::processor(), NonZeroU32::MIN);
         let format = Format::Exr;
-        let rendering =
-            Rendering { scene: &self.scene, name: None, piece, format, device: &device, threads, out: &out };
+        let (inputs, source) = (self.folder.as_path(), &self.source);
+        let rendering = Rendering { inputs, source, piece, format, device: &device, threads, out: &out };
         Ok(rendering.run(&self.launch, TIME_MAX, &mut |_| {})?)
     }
 
@@ -71,8 +72,8 @@ impl Bench {
         let (merged, passes) = (self.folder.join("merged.exr"), light.passes());
         light.write(&merged)?;
         let finishing = Finishing {
-            scene: &self.scene,
-            name: None,
+            inputs: &self.folder,
+            source: &self.source,
             frame: 1,
             merged: &merged,
             passes: &passes,
@@ -84,7 +85,7 @@ impl Bench {
     }
 
     fn measure(&self, name: &str, split: Split, whole: (&Picture, Time)) -> Result<(), Box<dyn Error>> {
-        let size = inspect(&self.launch, &self.scene, None, TIME_MAX)?.size();
+        let size = inspect(&self.launch, &self.folder, &self.source, TIME_MAX)?.facts().size;
         let cut = Cut::new(Frames::one(1), split, size)?;
         let (mut sum, mut longest) = (Time::default(), Time::default());
         let mut files = Vec::new();
@@ -124,9 +125,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let debian = || Launch::in_folders([Path::new("/usr/bin")]).into_iter().next();
     let launch = module.or_else(debian).ok_or("no blender: apt install blender")?;
     let folder = tempfile::tempdir()?;
-    let scene = make_scene(&launch, folder.path())?;
+    make_scene(&launch, folder.path())?;
     println!("{}, one thread for each piece, scene {SCENE}\n", Engine::ask(&launch)?.key());
-    let bench = Bench { launch, scene, folder: folder.path().into() };
+    let bench = Bench { launch, source: Source::plain("scene.blend"), folder: folder.path().into() };
     let (file, time) = timed(|| bench.render(Piece { frame: 1, tile: None, samples: None }, "whole"));
     let whole = Picture::read(&file?)?;
     println!("unsplit: {:.1} s, processor {:.1} s\n", time.wall, time.processor);

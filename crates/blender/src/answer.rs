@@ -10,7 +10,7 @@ use crate::process::{Ending, Exit};
 
 const FILE: &str = "answer.json";
 /// The longest answer that is read.
-const BYTES_MAX: u64 = 16 * 1024 * 1024;
+pub const BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// The longest message that is passed on.
 const MESSAGE_CHARS_MAX: usize = 1000;
 
@@ -45,12 +45,9 @@ pub fn read<T: DeserializeOwned>(folder: &Path, ending: &Ending) -> Result<T, Fa
     let last = || ending.last.last().cloned().unwrap_or_default();
     let code = match ending.exit {
         Exit::TimeUp(time_max) => return Err(Fault::TimeUp(time_max)),
-        Exit::Signal(_) | Exit::Code(134 | 139) if ran_out_of_memory(&ending.last) => {
-            return Err(Fault::OutOfMemory("the engine ran out of memory".into()));
-        }
+        Exit::OutOfMemory => return Err(out_of_memory()),
+        Exit::Signal(_) if ran_out_of_memory(&ending.last) => return Err(out_of_memory()),
         Exit::Signal(signal) => return Err(Fault::Crashed { signal, last: last() }),
-        // Blender's own handler of crashes, and shells, turn the signal into a code.
-        Exit::Code(code @ (134 | 139)) => return Err(Fault::Crashed { signal: code - 128, last: last() }),
         Exit::Code(code) => code,
     };
     let text = load(folder).map_err(|_| Fault::NoAnswer { code, why: last() })?;
@@ -61,6 +58,10 @@ pub fn read<T: DeserializeOwned>(folder: &Path, ending: &Ending) -> Result<T, Fa
     }
 }
 
+fn out_of_memory() -> Fault {
+    Fault::OutOfMemory("the engine ran out of memory".into())
+}
+
 fn load(folder: &Path) -> std::io::Result<Vec<u8>> {
     let path = folder.join(FILE);
     // The folder was writable for the engine: what lies there may be a link to anything.
@@ -68,7 +69,9 @@ fn load(folder: &Path) -> std::io::Result<Vec<u8>> {
         return Err(std::io::Error::other("not a plain file"));
     }
     let mut text = Vec::new();
-    File::open(path)?.take(BYTES_MAX + 1).read_to_end(&mut text)?;
+    File::open(&path)?.take(BYTES_MAX + 1).read_to_end(&mut text)?;
+    // What remains in the folder is what was asked for.
+    std::fs::remove_file(path)?;
     if text.len() as u64 > BYTES_MAX { Err(std::io::Error::other("too long")) } else { Ok(text) }
 }
 
@@ -119,7 +122,7 @@ mod tests {
         assert_eq!(cause(Some(&refused("device")), Exit::Code(0), ""), Cause::DeviceFault);
         assert_eq!(cause(None, Exit::Signal(6), "terminate: std::bad_alloc"), Cause::OutOfMemory);
         assert_eq!(cause(None, Exit::Signal(11), "Fra:1"), Cause::ProgramFault);
-        assert_eq!(cause(None, Exit::Code(139), "Fra:1"), Cause::ProgramFault);
+        assert_eq!(cause(None, Exit::OutOfMemory, "Fra:1"), Cause::OutOfMemory);
         assert_eq!(cause(None, Exit::TimeUp(std::time::Duration::ZERO), ""), Cause::TimeLimit);
         assert_eq!(cause(None, Exit::Code(1), "Error"), Cause::ProgramFault);
         assert_eq!(cause(Some(r#"{"done":"x"}"#), Exit::Code(0), ""), Cause::ProgramFault);

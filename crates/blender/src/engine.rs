@@ -1,12 +1,13 @@
 //! Engines: Debian's `blender`, or the `bpy` module of a Python. Which version and build each is, and what its Cycles
 //! can compute on, is asked of the engine itself.
 use serde::{Deserialize, Serialize};
-use std::ffi::OsString;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::plan::DeviceChoice;
 use crate::process::{Invocation, run};
 use crate::{Fault, answer};
 
@@ -48,8 +49,9 @@ impl Launch {
 
     /// The command that runs a script of ours. It needs no file beside the engine's own, so that a sandbox has nothing
     /// to show but the task's folders. Scripts inside scenes stay off.
-    pub(crate) fn invocation(&self, script: &[&str], specification: &impl Serialize) -> Invocation {
-        let specification = serde_json::to_string(specification).expect("our own types are JSON");
+    pub(crate) fn invocation(&self, script: &[&str], specification: &impl Serialize) -> Result<Invocation, Fault> {
+        let unwritable = |_| Fault::Unreadable("a path that is not UTF-8 cannot be told to the engine".into());
+        let specification = serde_json::to_string(specification).map_err(unwritable)?;
         let script = [&[DOOR, SETTINGS], script].concat().join("\n");
         let (program, options): (_, &[&str]) = match self {
             Self::Blender(path) => (
@@ -63,14 +65,14 @@ impl Launch {
             Self::Blender(_) => "--python-expr",
             Self::Python(_) => "-c",
         };
-        let mut arguments: Vec<OsString> = options.iter().map(OsString::from).collect();
-        arguments.extend([expression.into(), script.into(), "--".into(), specification.into()]);
-        Invocation { program: program.clone(), arguments, environment: environment() }
+        let mut arguments: Vec<String> = options.iter().copied().map(String::from).collect();
+        arguments.extend([expression.into(), script, "--".into(), specification]);
+        Ok(Invocation { program: program.clone(), arguments, environment: environment() })
     }
 }
 
 /// No home, no display, no language: so that every machine starts alike.
-fn environment() -> Vec<(OsString, OsString)> {
+fn environment() -> BTreeMap<String, String> {
     [("PATH", "/usr/bin:/bin"), ("HOME", "/nonexistent"), ("LC_ALL", "C.UTF-8"), ("TMPDIR", "/tmp")]
         .map(|(name, value)| (name.into(), value.into()))
         .into()
@@ -148,6 +150,8 @@ pub struct Engine {
     pub devices: Vec<Device>,
     /// Whether it can denoise.
     pub denoiser: bool,
+    /// Folders that it reads besides the system's own (`/usr`, `/bin`, `/lib…`): a sandbox has to show them, read-only.
+    pub readable: Vec<PathBuf>,
 }
 
 #[derive(Deserialize)]
@@ -158,6 +162,7 @@ struct Asked {
     devices: Vec<Device>,
     kernels: Vec<String>,
     denoiser: bool,
+    folders: Vec<PathBuf>,
 }
 
 #[derive(Serialize)]
@@ -169,7 +174,7 @@ impl Engine {
     /// Starts it once and asks what it is.
     pub fn ask(launch: &Launch) -> Result<Self, Fault> {
         let folder = tempfile::tempdir().map_err(Fault::system("making a temporary folder"))?;
-        let invocation = launch.invocation(&[ASK], &Out { out: folder.path() });
+        let invocation = launch.invocation(&[ASK], &Out { out: folder.path() })?;
         let ending = run(&invocation, folder.path(), ASK_TIME_MAX, &mut |_| {})?;
         let asked: Asked = answer::read(folder.path(), &ending)?;
         let [major, minor, patch] = asked.version;
@@ -182,7 +187,29 @@ impl Engine {
         let mut devices = asked.devices;
         devices.truncate(DEVICES_MAX);
         let build = fingerprint(&asked.library)?;
-        Ok(Self { launch: launch.clone(), version, build, kernels: asked.kernels, devices, denoiser: asked.denoiser })
+        let Asked { kernels, denoiser, folders, .. } = asked;
+        Ok(Self {
+            launch: launch.clone(),
+            version,
+            build,
+            kernels,
+            devices,
+            denoiser,
+            readable: beside_system(folders),
+        })
+    }
+
+    /// What to compute on; none if there is nothing of the kind.
+    pub fn device(&self, choice: DeviceChoice) -> Option<&Device> {
+        let processor = || self.devices.iter().find(|device| device.kind == DeviceKind::Cpu);
+        // Kinds are ordered: of the two that know an NVIDIA card, the one with ray tracing is the later.
+        let cards = self.devices.iter().filter(|device| device.kind != DeviceKind::Cpu);
+        let card = cards.max_by_key(|device| device.kind);
+        match choice {
+            DeviceChoice::Any => card.or_else(processor),
+            DeviceChoice::Cpu => processor(),
+            DeviceChoice::Gpu => card,
+        }
     }
 
     /// What belongs into the key of a task: engines with an equal key render equal bits on their processors.
@@ -194,10 +221,20 @@ impl Engine {
     /// for OpenGL, which may be Mesa's software, but no display.
     pub fn try_eevee(&self) -> Result<(), Fault> {
         let folder = tempfile::tempdir().map_err(Fault::system("making a temporary folder"))?;
-        let invocation = self.launch.invocation(&[TRY_EEVEE], &Out { out: folder.path() });
+        let invocation = self.launch.invocation(&[TRY_EEVEE], &Out { out: folder.path() })?;
         let ending = run(&invocation, folder.path(), EEVEE_TIME_MAX, &mut |_| {})?;
         answer::read(folder.path(), &ending)
     }
+}
+
+/// What of these folders is not the system's own and not inside another of them.
+fn beside_system(mut folders: Vec<PathBuf>) -> Vec<PathBuf> {
+    let system = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
+    folders.retain(|folder| folder.is_dir() && !system.iter().any(|part| folder.starts_with(part)));
+    folders.sort();
+    // What is inside another one follows it.
+    folders.dedup_by(|inner, outer| inner.starts_with(&*outer));
+    folders
 }
 
 fn fingerprint(library: &Path) -> Result<String, Fault> {
@@ -233,13 +270,15 @@ mod tests {
 
     #[test]
     fn scripts_in_scenes_are_off_and_nothing_of_the_user_is_handed_on() {
-        let invocation =
-            Launch::Blender("/usr/bin/blender".into()).invocation(&["pass"], &Out { out: Path::new("/o") });
+        let invocation = Launch::Blender("/usr/bin/blender".into())
+            .invocation(&["pass"], &Out { out: Path::new("/o") })
+            .expect("UTF-8");
         for option in ["--factory-startup", "--disable-autoexec", "--background"] {
             assert!(invocation.arguments.contains(&option.into()), "{option}");
         }
         assert_eq!(invocation.arguments.last(), Some(&r#"{"out":"/o"}"#.into()));
         let module = Launch::Python("/usr/bin/python3".into()).invocation(&["pass"], &Out { out: Path::new("/o") });
+        let module = module.expect("UTF-8");
         assert_eq!(module.arguments[0], "-I");
     }
 
@@ -252,12 +291,43 @@ mod tests {
             kernels: vec!["AVX".into(), "AVX2".into()],
             devices: vec![Device::processor()],
             denoiser: true,
+            readable: vec![],
         };
         assert_eq!(engine.key(), "blender-3.4.1-00-avx+avx2");
         assert_ne!(engine.key(), Engine { build: "01".into(), ..engine.clone() }.key());
         assert_ne!(engine.key(), Engine { kernels: vec!["AVX".into()], ..engine.clone() }.key());
         let key = engine.key();
         assert_ne!(key, Engine { version: OLDEST, ..engine }.key());
+    }
+
+    #[test]
+    fn a_card_is_taken_only_where_one_is_wanted() {
+        let card = |kind: DeviceKind| Device { kind, id: "card".into(), name: "card".into() };
+        let engine = |devices| Engine {
+            launch: Launch::Blender("blender".into()),
+            version: OLDEST,
+            build: "00".into(),
+            kernels: vec![],
+            devices,
+            denoiser: true,
+            readable: vec![],
+        };
+        let plain = engine(vec![Device::processor()]);
+        let kind = |engine: &Engine, choice| engine.device(choice).map(|device| device.kind);
+        assert_eq!(kind(&plain, DeviceChoice::Any), Some(DeviceKind::Cpu));
+        assert_eq!(kind(&plain, DeviceChoice::Gpu), None);
+        let rich = engine(vec![Device::processor(), card(DeviceKind::Optix), card(DeviceKind::Cuda)]);
+        assert_eq!(kind(&rich, DeviceChoice::Any), Some(DeviceKind::Optix));
+        assert_eq!(kind(&rich, DeviceChoice::Cpu), Some(DeviceKind::Cpu));
+    }
+
+    #[test]
+    fn only_folders_beside_the_system_are_named_and_each_once() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let inner = folder.path().join("inner");
+        std::fs::create_dir(&inner).expect("a folder");
+        let list = vec![inner, "/usr/share".into(), folder.path().into(), "/nonexistent".into()];
+        assert_eq!(beside_system(list), [folder.path()]);
     }
 
     #[test]

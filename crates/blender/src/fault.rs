@@ -3,6 +3,8 @@ use gleaner_wire::Cause;
 use std::io;
 use std::time::Duration;
 
+use crate::merge::Mismatch;
+
 /// Why something an engine was asked for did not come about.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
@@ -46,6 +48,9 @@ pub enum Fault {
         /// What is wrong with the answer, or the last line it wrote.
         why: String,
     },
+    /// The pieces of a frame do not go together.
+    #[error("the pieces of the frame cannot be merged")]
+    Pieces(#[from] Mismatch),
     /// The system refused something.
     #[error("{what} failed")]
     System {
@@ -60,7 +65,7 @@ impl Fault {
     /// What it is in the network's closed list of causes.
     pub fn cause(&self) -> Cause {
         match self {
-            Self::NoCamera(_) | Self::Unreadable(_) | Self::Unsplittable(_) => Cause::BadInput,
+            Self::NoCamera(_) | Self::Unreadable(_) | Self::Unsplittable(_) | Self::Pieces(_) => Cause::BadInput,
             Self::OutOfMemory(_) => Cause::OutOfMemory,
             Self::TimeUp(_) => Cause::TimeLimit,
             Self::Failed(_) | Self::Crashed { .. } | Self::NoAnswer { .. } => Cause::ProgramFault,

@@ -1,25 +1,25 @@
 //! The final file of a frame out of its merged light: denoised, composed and coloured by Blender itself.
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::engine::Launch;
 use crate::merge::Pass;
-use crate::plan::Format;
+use crate::opening::Opening;
+use crate::plan::{Format, Piece, Source};
 use crate::process::{Ending, Invocation, run};
-use crate::render::{frame_name, picture};
-use crate::{Fault, answer};
+use crate::{Fault, render};
 
 const FINISH: &str = include_str!("python/finish.py");
 
 /// What is to be finished. Paths are as the engine sees them.
 #[derive(Clone, Debug)]
 pub struct Finishing<'a> {
-    /// The scene.
-    pub scene: &'a Path,
-    /// Which scene of the file; without a name, the one it was saved with.
-    pub name: Option<&'a str>,
+    /// The folder of inputs.
+    pub inputs: &'a Path,
+    /// The scene in it.
+    pub source: &'a Source,
     /// The frame.
     pub frame: i32,
     /// The merged picture.
@@ -36,8 +36,8 @@ pub struct Finishing<'a> {
 
 #[derive(Serialize)]
 struct Specification<'a> {
-    scene: &'a Path,
-    name: Option<&'a str>,
+    #[serde(flatten)]
+    opening: Opening<'a>,
     frame: i32,
     merged: &'a Path,
     passes: &'a [Pass],
@@ -47,23 +47,16 @@ struct Specification<'a> {
     file: String,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Finished {
-    file: String,
-}
-
 impl Finishing<'_> {
     /// The name of the picture in the output folder.
     pub fn file(&self) -> String {
-        format!("{}.{}", frame_name(self.frame), self.format.extension())
+        Piece { frame: self.frame, tile: None, samples: None }.file(self.format)
     }
 
     /// The command.
-    pub fn invocation(&self, launch: &Launch) -> Invocation {
+    pub fn invocation(&self, launch: &Launch) -> Result<Invocation, Fault> {
         let specification = Specification {
-            scene: self.scene,
-            name: self.name,
+            opening: Opening::new(self.inputs, self.source)?,
             frame: self.frame,
             merged: self.merged,
             passes: self.passes,
@@ -77,13 +70,12 @@ impl Finishing<'_> {
 
     /// Judges an ended command: where the picture is, or why there is none. `out` is the output folder as we see it.
     pub fn conclude(&self, out: &Path, ending: &Ending) -> Result<PathBuf, Fault> {
-        let finished: Finished = answer::read(out, ending)?;
-        picture(out, &finished.file, &self.file())
+        render::conclude(out, &self.file(), ending)
     }
 
     /// Finishes without a sandbox: for scenes of one's own.
     pub fn run(&self, launch: &Launch, time_max: Duration) -> Result<PathBuf, Fault> {
-        let ending = run(&self.invocation(launch), self.out, time_max, &mut |_| {})?;
+        let ending = run(&self.invocation(launch)?, self.out, time_max, &mut |_| {})?;
         self.conclude(self.out, &ending)
     }
 }

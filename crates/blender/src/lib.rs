@@ -3,7 +3,8 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`plan`] | frames and how each is cut: pure, `no_std`, for whoever plans |
+//! | [`plan`] | a request into steps: frames, how each is cut, what waits for what. Pure, `no_std`, for whoever plans |
+//! | [`work`] | a step on the machine that does it: what to prepare, what to run, what came of it |
 //! | [`engine`] | Debian's `blender` or a `bpy` module: version, build, devices |
 //! | [`scene`] | what a scene is and which files it needs, before anything is paid |
 //! | [`render`] | one frame or one piece of it: the command, its progress, its faults |
@@ -28,6 +29,8 @@ mod fault;
 pub mod finish;
 #[cfg(feature = "engine")]
 pub mod merge;
+#[cfg(feature = "engine")]
+mod opening;
 pub mod plan;
 #[cfg(feature = "engine")]
 pub mod process;
@@ -37,6 +40,8 @@ pub mod render;
 pub mod scene;
 #[cfg(feature = "engine")]
 pub mod video;
+#[cfg(feature = "engine")]
+pub mod work;
 
 #[cfg(feature = "engine")]
 pub use fault::Fault;

@@ -3,8 +3,7 @@
 //! [`run`] is no sandbox: it is for a requester's own scenes and for tests. A worker hands the [`Invocation`] to its
 //! sandbox instead.
 use rustix::process::{Pid, Signal, kill_process_group};
-use std::collections::VecDeque;
-use std::ffi::OsString;
+use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
@@ -20,15 +19,15 @@ pub const LINE_BYTES_MAX: usize = 4096;
 const LINES_WAITING_MAX: usize = 256;
 const LAST_LINES: usize = 8;
 
-/// A command: what to start and with what.
+/// A command: what to start and with what. It needs no file but its program's own and those of its task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Invocation {
     /// The program.
     pub program: PathBuf,
     /// Its arguments.
-    pub arguments: Vec<OsString>,
+    pub arguments: Vec<String>,
     /// All of its environment; nothing else is handed on.
-    pub environment: Vec<(OsString, OsString)>,
+    pub environment: BTreeMap<String, String>,
 }
 
 /// How a command ended.
@@ -40,6 +39,23 @@ pub enum Exit {
     Signal(i32),
     /// By us, because this time was up.
     TimeUp(Duration),
+    /// By the system or the sandbox, because it took more memory than it may.
+    OutOfMemory,
+}
+
+/// What shells and sandboxes add to a signal's number to make a code of it.
+const SIGNAL_CODE: i32 = 128;
+/// The highest signal of Linux.
+const SIGNAL_MAX: i32 = 64;
+
+impl Exit {
+    /// From a code in the manner of shells: 128 and the signal's number if a signal ended it.
+    pub fn of_code(code: i32) -> Self {
+        match code - SIGNAL_CODE {
+            signal @ 1..=SIGNAL_MAX => Self::Signal(signal),
+            _ => Self::Code(code),
+        }
+    }
 }
 
 /// How a command ended, and its last words.
@@ -79,7 +95,7 @@ pub fn run(
     let _ = pump.join();
     let exit = match (in_time, status.code(), status.signal()) {
         (false, _, _) => Exit::TimeUp(time_max),
-        (true, Some(code), _) => Exit::Code(code),
+        (true, Some(code), _) => Exit::of_code(code),
         (true, None, signal) => Exit::Signal(signal.unwrap_or_default()),
     };
     Ok(Ending { exit, last: last.into() })
@@ -90,7 +106,7 @@ fn start(invocation: &Invocation, folder: &Path) -> io::Result<(Child, io::PipeR
     let child = Command::new(&invocation.program)
         .args(&invocation.arguments)
         .env_clear()
-        .envs(invocation.environment.iter().map(|(name, value)| (name, value)))
+        .envs(&invocation.environment)
         .current_dir(folder)
         .stdin(Stdio::null())
         .stdout(writer.try_clone()?)
@@ -150,7 +166,11 @@ mod tests {
     use rustix::process::{PidfdFlags, pidfd_open};
 
     fn shell(script: &str) -> Invocation {
-        Invocation { program: "/bin/sh".into(), arguments: vec!["-c".into(), script.into()], environment: vec![] }
+        Invocation {
+            program: "/bin/sh".into(),
+            arguments: vec!["-c".into(), script.into()],
+            environment: BTreeMap::new(),
+        }
     }
 
     fn ending(script: &str, time_max: Duration) -> (Ending, Vec<String>) {
@@ -184,6 +204,12 @@ mod tests {
     #[test]
     fn a_signal_is_told_apart_from_a_code() {
         assert_eq!(ending("kill -SEGV $$", Duration::from_secs(60)).0.exit, Exit::Signal(11));
+    }
+
+    #[test]
+    fn a_code_that_stands_for_a_signal_is_one() {
+        assert_eq!(ending("exit 139", Duration::from_secs(60)).0.exit, Exit::Signal(11));
+        assert_eq!((Exit::of_code(128), Exit::of_code(255)), (Exit::Code(128), Exit::Code(255)));
     }
 
     #[test]

@@ -98,8 +98,18 @@ class Run:
         return lines[-1] if lines else "gleaner ended with code {}".format(self.call.process.returncode)
 
     def pictures(self):
-        """What was delivered, in the order of the frames."""
+        """What was delivered, in the order of the frames; pieces of frames are none."""
         found = []
         for folder, _, names in os.walk(self.results):
-            found += [os.path.join(folder, name) for name in names if name.endswith((".png", ".exr"))]
-        return sorted(found)
+            found += [os.path.join(folder, name) for name in names if is_picture(name)]
+        return sorted(found, key=number)
+
+
+def is_picture(name):
+    return name.endswith((".png", ".exr")) and not name.endswith(".piece.exr")
+
+
+def number(path):
+    """The frame that a picture is named after."""
+    found = re.match(r"-?\d+", os.path.basename(path))
+    return (int(found.group()) if found else 0, path)

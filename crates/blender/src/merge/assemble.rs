@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use super::picture::{BYTES_MAX, Error, Picture};
-use crate::plan::{Cut, Piece, Size};
+use crate::plan::{Cut, Piece, SampleRange, Size};
 use gleaner_wire::Rect;
 
 /// Why pieces do not make a frame.
@@ -19,7 +19,7 @@ pub enum Mismatch {
         /// Files given.
         files: usize,
         /// Pieces expected.
-        pieces: u32,
+        pieces: usize,
     },
     /// A piece is not as large as it should be.
     #[error("piece {piece} has {width} × {height} pixels and should have {wanted_width} × {wanted_height}")]
@@ -38,29 +38,56 @@ pub enum Mismatch {
     /// Pieces do not have the same channels.
     #[error("piece {0} has other channels than the first one")]
     Channels(usize),
+    /// Pieces are outside the frame, or too many or too few.
+    #[error("the pieces do not cover the frame exactly")]
+    Cover,
     /// The whole would be too large.
     #[error("the merged picture would be over the limit of {BYTES_MAX} bytes")]
     TooLarge,
 }
 
-/// The frame at a position of the plan, out of the files of its pieces in the plan's order. One piece is in memory at a
-/// time.
+/// The frame at a position of the plan, out of the files of its pieces in the plan's order.
 pub fn frame<P: AsRef<Path>>(cut: &Cut, frame: usize, files: &[P]) -> Result<Picture, Mismatch> {
-    let pieces: Vec<Piece> = cut.pieces_at(frame).collect();
+    pieces(cut.size(), &cut.pieces_at(frame).collect::<Vec<_>>(), files)
+}
+
+/// A frame out of its pieces and their files in the same order. One piece is in memory at a time.
+pub fn pieces<P: AsRef<Path>>(size: Size, pieces: &[Piece], files: &[P]) -> Result<Picture, Mismatch> {
     if files.len() != pieces.len() {
-        return Err(Mismatch::Count { files: files.len(), pieces: cut.pieces_of_frame() });
+        return Err(Mismatch::Count { files: files.len(), pieces: pieces.len() });
+    }
+    if !is_covered(size, pieces) {
+        return Err(Mismatch::Cover);
     }
     let mut canvas: Option<Canvas> = None;
     for (number, (piece, file)) in pieces.iter().zip(files).enumerate() {
         let picture = Picture::read(file.as_ref())?;
         let canvas = match &mut canvas {
             Some(canvas) => canvas,
-            None => canvas.insert(Canvas::new(cut.size(), piece.samples.is_some(), &picture)?),
+            None => canvas.insert(Canvas::new(size, piece.samples.is_some(), &picture)?),
         };
         canvas.add(number, piece, &picture)?;
     }
     let canvas = canvas.expect("a frame has at least one piece");
     Ok(canvas.finish())
+}
+
+/// Whether pieces are inside the frame, all of one kind, and together have as many samples of pixels as it has.
+fn is_covered(size: Size, pieces: &[Piece]) -> bool {
+    let whole = Rect { x: 0, y: 0, width: size.width, height: size.height };
+    let all = SampleRange { first: 0, count: size.samples.max(1), total: size.samples.max(1) };
+    let ranges = pieces.first().is_some_and(|piece| piece.samples.is_some());
+    let mut covered = 0_u128;
+    for piece in pieces {
+        let (tile, range) = (piece.tile.unwrap_or(whole), piece.samples.unwrap_or(all));
+        let inside = |at: u32, length: u32, side| length > 0 && u64::from(at) + u64::from(length) <= u64::from(side);
+        let sound = inside(tile.x, tile.width, size.width) && inside(tile.y, tile.height, size.height);
+        if !sound || !inside(range.first, range.count, all.total) || piece.samples.is_some() != ranges {
+            return false;
+        }
+        covered += u128::from(tile.width) * u128::from(tile.height) * u128::from(range.count);
+    }
+    covered == u128::from(size.width) * u128::from(size.height) * u128::from(all.total)
 }
 
 /// What has been put together so far.
@@ -215,6 +242,16 @@ mod tests {
         for split in [cut(1, 1, 2), cut(1, 1, 5), cut(2, 1, 3)] {
             let apart = merged(&split).iter().zip(&whole).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
             assert!(apart <= super::super::SAMPLES_TOLERANCE, "{apart}");
+        }
+    }
+
+    #[test]
+    fn pieces_that_are_outside_or_do_not_cover_the_frame_are_refused_before_any_is_read() {
+        let half = |x, width| Piece { frame: 1, tile: Some(Rect { x, y: 0, width, height: 17 }), samples: None };
+        for list in [vec![half(0, 10)], vec![half(0, 10), half(11, 10)], vec![half(0, 10), half(u32::MAX, 10)], vec![]]
+        {
+            let files = vec!["/nonexistent"; list.len()];
+            assert!(matches!(pieces(SIZE, &list, &files), Err(Mismatch::Cover)), "{list:?}");
         }
     }
 

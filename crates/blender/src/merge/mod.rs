@@ -7,7 +7,7 @@ mod assemble;
 mod compare;
 mod picture;
 
-pub use assemble::{Mismatch, frame};
+pub use assemble::{Mismatch, frame, pieces};
 pub use compare::{ChannelDifference, Difference, compare};
 pub use picture::{BYTES_MAX, Error, Pass, Picture};
 

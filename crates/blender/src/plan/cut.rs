@@ -1,9 +1,11 @@
 //! How a frame is cut into pieces that cover it exactly, and which piece has which number.
+use alloc::string::String;
 use core::num::NonZeroU32;
 use gleaner_wire::Rect;
 use serde::{Deserialize, Serialize};
 
-use super::Frames;
+use super::step::{frame_file, frame_number};
+use super::{Format, Frames};
 
 /// The most pieces of one frame.
 pub const PIECES_OF_FRAME_MAX: u32 = 4096;
@@ -39,7 +41,8 @@ impl Default for Split {
 }
 
 /// What a frame of the scene is, as far as cutting is concerned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Size {
     /// Width in pixels, as rendered.
     pub width: u32,
@@ -78,6 +81,15 @@ impl Piece {
     pub fn is_whole(&self) -> bool {
         self.tile.is_none() && self.samples.is_none()
     }
+
+    /// The name of its file, given the format of whole frames.
+    pub fn file(&self, format: Format) -> String {
+        if self.is_whole() {
+            frame_file(self.frame, format)
+        } else {
+            alloc::format!("{}.piece.exr", frame_number(self.frame))
+        }
+    }
 }
 
 /// Why frames cannot be cut as asked.
@@ -95,6 +107,12 @@ pub enum Refusal {
     /// Too many pieces.
     #[error("a frame in {0} pieces is over the limit of {PIECES_OF_FRAME_MAX}")]
     Pieces(u64),
+    /// The scene is not inside the folder that is sent.
+    #[error("`{0}` is not a path inside the folder that is sent: write it with `/`, from that folder on")]
+    Scene(String),
+    /// No film can be made.
+    #[error("no film: {0}")]
+    Film(&'static str),
 }
 
 /// Frames and how each of them is cut. Pieces are numbered frame by frame, within a frame tile by tile and row by row,
@@ -134,6 +152,11 @@ impl Cut {
     /// The frames.
     pub fn frames(&self) -> &Frames {
         &self.frames
+    }
+
+    /// How each frame is split.
+    pub fn split(&self) -> Split {
+        self.split
     }
 
     /// What each frame is.

@@ -19,7 +19,22 @@ def ask(_):
         "devices": devices,
         "kernels": kernels(_cycles),
         "denoiser": bool(_cycles.with_openimagedenoise),
+        "folders": folders(),
     }
+
+
+def folders():
+    """Where the engine and its Python have their files."""
+    import sys
+
+    import bpy
+
+    found = [bpy.utils.resource_path(kind) for kind in ("SYSTEM", "LOCAL")]
+    found += [os.path.dirname(bpy.app.binary_path)] if bpy.app.binary_path else [sys.prefix, sys.base_prefix]
+    found += sys.path
+    # A virtual environment is small links to a Python that is elsewhere.
+    found += [os.path.dirname(os.path.realpath(sys.executable))] if not bpy.app.binary_path else []
+    return sorted({path for path in found if path and os.path.isabs(path)})
 
 
 def processors(cycles):

@@ -55,10 +55,11 @@ def kind_of(message):
     return "failed"
 
 
-def open_scene(path, name):
-    """Opens a scene without running anything that is written in it."""
+def open_scene(wanted):
+    """Opens a scene without running anything that is written in it, and changes in it what was asked for."""
     import bpy
 
+    path, name = wanted["scene"], wanted["name"]
     files = bpy.context.preferences.filepaths
     files.use_scripts_auto_execute = False
     problem = None
@@ -71,11 +72,11 @@ def open_scene(path, name):
         raise Refused("unreadable", "the scene cannot be opened: {}".format(problem or "not a Blender file"))
     if not bpy.data.scenes:
         raise Refused("unreadable", "the file holds no scene")
-    if name is None:
-        return bpy.context.scene or bpy.data.scenes[0]
-    if name not in bpy.data.scenes:
+    if name is not None and name not in bpy.data.scenes:
         raise Refused("unreadable", "the file holds no scene called {!r}".format(name))
-    return bpy.data.scenes[name]
+    scene = (bpy.context.scene or bpy.data.scenes[0]) if name is None else bpy.data.scenes[name]
+    change_scene(scene, **wanted["change"])
+    return scene
 
 
 def start():

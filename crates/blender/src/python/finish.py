@@ -11,7 +11,7 @@ def finish(wanted):
     import bpy
 
     start()
-    scene = open_scene(wanted["scene"], wanted["name"])
+    scene = open_scene(wanted)
     scene.frame_set(wanted["frame"])
     quiet(scene)
     scene.render.threads_mode = "FIXED"

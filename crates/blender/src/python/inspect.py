@@ -8,7 +8,7 @@ def inspect(wanted):
     import bpy
 
     start()
-    scene = open_scene(wanted["scene"], wanted["name"])
+    scene = open_scene(wanted)
     render = scene.render
     scale = render.resolution_percentage / 100.0
     return {

@@ -7,7 +7,7 @@ def render(wanted):
     import bpy
 
     start()
-    scene = open_scene(wanted["scene"], wanted["name"])
+    scene = open_scene(wanted)
     say_progress()
     scene.frame_set(wanted["frame"])
     if scene.camera is None and not (scene.render.use_sequencer and has_strips(scene)):

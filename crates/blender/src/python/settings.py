@@ -1,6 +1,27 @@
 """Settings of a scene that have other names in other versions of Blender."""
 
 
+def change_scene(scene, engine, samples, resolution):
+    """What the requester wants otherwise than it was saved; None is as it was saved."""
+    render = scene.render
+    if engine is not None:
+        render.engine = "CYCLES" if engine == "cycles" else eevee_name(scene)
+    if resolution is not None:
+        render.resolution_x, render.resolution_y = resolution
+        render.resolution_percentage = 100
+    if samples is not None and render.engine == "CYCLES":
+        scene.cycles.samples = samples
+        scene.cycles.use_layer_samples = "IGNORE"
+    elif samples is not None and hasattr(scene, "eevee"):
+        scene.eevee.taa_render_samples = samples
+
+
+def eevee_name(scene):
+    """It was called otherwise for a few versions."""
+    names = {item.identifier for item in scene.render.bl_rna.properties["engine"].enum_items}
+    return "BLENDER_EEVEE_NEXT" if "BLENDER_EEVEE_NEXT" in names else "BLENDER_EEVEE"
+
+
 def scene_tree(scene):
     """The compositor's nodes, if they are used."""
     if hasattr(scene, "compositing_node_group"):

@@ -11,8 +11,7 @@ def try_eevee(wanted):
     scene = bpy.context.scene
     scene.camera = bpy.data.objects.new("camera", bpy.data.cameras.new("camera"))
     scene.collection.objects.link(scene.camera)
-    names = {item.identifier for item in scene.render.bl_rna.properties["engine"].enum_items}
-    scene.render.engine = "BLENDER_EEVEE_NEXT" if "BLENDER_EEVEE_NEXT" in names else "BLENDER_EEVEE"
+    scene.render.engine = eevee_name(scene)
     scene.render.resolution_x = scene.render.resolution_y = 16
     scene.render.filepath = os.path.join(wanted["out"], "eevee.png")
     bpy.ops.render.render(write_still=True)

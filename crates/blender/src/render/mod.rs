@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::engine::{Device, DeviceKind, Launch};
-use crate::plan::{Format, Piece, SampleRange};
+use crate::opening::Opening;
+use crate::plan::{Format, Piece, SampleRange, Source};
 use crate::process::{Ending, Invocation, run};
 use crate::{Fault, answer};
 use gleaner_wire::Rect;
@@ -20,10 +21,10 @@ const RENDER: &str = include_str!("../python/render.py");
 /// What is to be rendered, and with what. Paths are as the engine sees them.
 #[derive(Clone, Debug)]
 pub struct Rendering<'a> {
-    /// The scene.
-    pub scene: &'a Path,
-    /// Which scene of the file; without a name, the one it was saved with.
-    pub name: Option<&'a str>,
+    /// The folder of inputs.
+    pub inputs: &'a Path,
+    /// The scene in it.
+    pub source: &'a Source,
     /// What of it.
     pub piece: Piece,
     /// The format of a whole frame; pieces are 32-bit OpenEXR with all layers, before denoising and compositing.
@@ -38,8 +39,8 @@ pub struct Rendering<'a> {
 
 #[derive(Serialize)]
 struct Specification<'a> {
-    scene: &'a Path,
-    name: Option<&'a str>,
+    #[serde(flatten)]
+    opening: Opening<'a>,
     frame: i32,
     tile: Option<Rect>,
     samples: Option<SampleRange>,
@@ -60,19 +61,13 @@ struct Rendered {
 impl Rendering<'_> {
     /// The name of the picture in the output folder.
     pub fn file(&self) -> String {
-        let frame = frame_name(self.piece.frame);
-        if self.piece.is_whole() {
-            format!("{frame}.{}", self.format.extension())
-        } else {
-            format!("{frame}.piece.exr")
-        }
+        self.piece.file(self.format)
     }
 
     /// The command.
-    pub fn invocation(&self, launch: &Launch) -> Invocation {
+    pub fn invocation(&self, launch: &Launch) -> Result<Invocation, Fault> {
         let specification = Specification {
-            scene: self.scene,
-            name: self.name,
+            opening: Opening::new(self.inputs, self.source)?,
             frame: self.piece.frame,
             tile: self.piece.tile,
             samples: self.piece.samples,
@@ -88,8 +83,7 @@ impl Rendering<'_> {
 
     /// Judges an ended command: where the picture is, or why there is none. `out` is the output folder as we see it.
     pub fn conclude(&self, out: &Path, ending: &Ending) -> Result<PathBuf, Fault> {
-        let rendered: Rendered = answer::read(out, ending)?;
-        picture(out, &rendered.file, &self.file())
+        conclude(out, &self.file(), ending)
     }
 
     /// Renders without a sandbox: for scenes of one's own.
@@ -104,23 +98,19 @@ impl Rendering<'_> {
                 on_progress(progress);
             }
         };
-        let ending = run(&self.invocation(launch), self.out, time_max, &mut on_line)?;
+        let ending = run(&self.invocation(launch)?, self.out, time_max, &mut on_line)?;
         self.conclude(self.out, &ending)
     }
 }
 
 /// The file that was asked for, if it is what the engine says it wrote, without what differs from run to run.
-pub(crate) fn picture(out: &Path, written: &str, wanted: &str) -> Result<PathBuf, Fault> {
+pub(crate) fn conclude(out: &Path, wanted: &str, ending: &Ending) -> Result<PathBuf, Fault> {
+    let rendered: Rendered = answer::read(out, ending)?;
     let path = out.join(wanted);
     let plain = path.symlink_metadata().is_ok_and(|data| data.is_file());
-    if written != wanted || !plain {
+    if rendered.file != wanted || !plain {
         return Err(Fault::Failed("the engine wrote no picture".into()));
     }
     stamps::remove(&path)?;
     Ok(path)
-}
-
-/// A frame's name, such that names sort as frames do where none is negative.
-pub(crate) fn frame_name(frame: i32) -> String {
-    if frame < 0 { format!("-{:06}", frame.unsigned_abs()) } else { format!("{frame:06}") }
 }

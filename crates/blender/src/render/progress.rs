@@ -10,12 +10,14 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Reads a line such as `Fra:3 Mem:21.09M | … | Sample 2/16`; lines about other things are `None`.
+    /// Reads a line such as `Fra:3 Mem:21.09M | … | Sample 2/16` (Cycles) or `… | Rendering 16 / 64 samples` (EEVEE); lines
+    /// about other things are `None`.
     pub fn of(line: &str) -> Option<Self> {
-        let (_, numbers) = line.rsplit_once("Sample ")?;
-        let mut numbers = numbers.trim().split([' ', ',']).next()?.split('/');
-        let done = numbers.next()?.trim().parse().ok()?;
-        let of = numbers.next()?.trim().parse().ok()?;
+        let (done, of) = match line.rsplit_once("Sample ") {
+            Some((_, numbers)) => numbers.trim().split([' ', ',']).next()?.split_once('/')?,
+            None => line.rsplit_once("Rendering ")?.1.trim().strip_suffix(" samples")?.split_once(" / ")?,
+        };
+        let (done, of) = (done.trim().parse().ok()?, of.trim().parse().ok()?);
         (done <= of && of > 0).then_some(Self { done, of })
     }
 
@@ -36,7 +38,7 @@ mod tests {
             "Fra:3 Mem:21.09M (Peak 22.47M) | Time:00:00.14 | Mem:3.88M, Peak:4.34M | Scene, ViewLayer | Sample 2/16";
         assert_eq!(Progress::of(line), Some(Progress { done: 2, of: 16 }));
         let eevee = "Fra:1 Mem:40.61M (Peak 56.39M) | Time:00:00.40 | Rendering 16 / 64 samples";
-        assert_eq!(Progress::of(eevee), None, "written with spaces: not a count of ours");
+        assert_eq!(Progress::of(eevee), Some(Progress { done: 16, of: 64 }));
     }
 
     #[test]
@@ -48,7 +50,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_line_makes_it_panic(line in ".{0,8}Sample .{0,16}") {
+        fn no_line_makes_it_panic(line in ".{0,8}(Sample |Rendering ).{0,16}") {
             if let Some(progress) = Progress::of(&line) {
                 prop_assert!((0.0..=1.0).contains(&progress.fraction()));
             }

@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::engine::Launch;
-use crate::plan::Size;
+use crate::opening::Opening;
+use crate::plan::{Facts, Rate, Size, Source};
 use crate::process::{Ending, Invocation, run};
 use crate::{Fault, answer};
 
@@ -21,7 +22,7 @@ const INSPECT: &str = include_str!("../python/inspect.py");
 const FILES: &str = include_str!("../../../../integrations/blender/gleaner_render/files.py");
 
 /// What a scene is, as the engine says.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scene {
     /// Its name within the file.
@@ -77,7 +78,7 @@ pub struct Scene {
 }
 
 /// A file that a scene needs.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct File {
     /// `texture`, `library` and so on.
@@ -96,14 +97,14 @@ pub struct File {
 
 #[derive(Serialize)]
 struct Specification<'a> {
-    scene: &'a Path,
-    name: Option<&'a str>,
+    #[serde(flatten)]
+    opening: Opening<'a>,
     out: &'a Path,
 }
 
 /// The command that looks at a scene. Paths are as the engine sees them.
-pub fn invocation(launch: &Launch, scene: &Path, name: Option<&str>, out: &Path) -> Invocation {
-    launch.invocation(&[FILES, INSPECT], &Specification { scene, name, out })
+pub fn invocation(launch: &Launch, inputs: &Path, source: &Source, out: &Path) -> Result<Invocation, Fault> {
+    launch.invocation(&[FILES, INSPECT], &Specification { opening: Opening::new(inputs, source)?, out })
 }
 
 /// Judges an ended command. `out` is the output folder as we see it.
@@ -112,17 +113,32 @@ pub fn conclude(out: &Path, ending: &Ending) -> Result<Scene, Fault> {
 }
 
 /// Looks at a scene without a sandbox: for scenes of one's own.
-pub fn inspect(launch: &Launch, scene: &Path, name: Option<&str>, time_max: Duration) -> Result<Scene, Fault> {
-    let what = || format!("finding {}", scene.display());
-    let scene = scene.canonicalize().map_err(Fault::system(what()))?;
+pub fn inspect(launch: &Launch, inputs: &Path, source: &Source, time_max: Duration) -> Result<Scene, Fault> {
+    let what = || format!("finding {}", inputs.display());
+    let inputs = inputs.canonicalize().map_err(Fault::system(what()))?;
     let out = tempfile::tempdir().map_err(Fault::system("making a temporary folder"))?;
-    let ending = run(&invocation(launch, &scene, name, out.path()), out.path(), time_max, &mut |_| {})?;
+    let ending = run(&invocation(launch, &inputs, source, out.path())?, out.path(), time_max, &mut |_| {})?;
     conclude(out.path(), &ending)
 }
 
 impl Scene {
     /// What planning needs to know.
-    pub fn size(&self) -> Size {
-        Size { width: self.width, height: self.height, samples: self.samples }
+    pub fn facts(&self) -> Facts {
+        let size = Size { width: self.width, height: self.height, samples: self.samples };
+        Facts { size, rate: Rate::new(self.frames_per_second.0, self.frames_per_second.1) }
+    }
+
+    /// As the output of a task.
+    pub fn to_json(&self) -> Vec<u8> {
+        serde_json::to_vec(self).expect("what was JSON is JSON again")
+    }
+
+    /// Reads what a task, perhaps a stranger's, has put out.
+    pub fn from_json(bytes: &[u8]) -> Result<Self, Fault> {
+        if bytes.len() as u64 > answer::BYTES_MAX {
+            return Err(Fault::Failed("the description of the scene is too long".into()));
+        }
+        let why = |error| Fault::Failed(format!("the description of the scene cannot be read: {error}"));
+        serde_json::from_slice(bytes).map_err(why)
     }
 }

@@ -124,6 +124,13 @@ mod tests {
     }
 
     #[test]
+    fn a_description_reads_back_and_nonsense_does_not() {
+        assert_eq!(Scene::from_json(&scene().to_json()).expect("reads"), scene());
+        assert!(Scene::from_json(b"{}").is_err());
+        assert!(Scene::from_json(&vec![b' '; 17 << 20]).is_err());
+    }
+
+    #[test]
     fn how_near_depends_on_the_split_and_on_early_stops() {
         let adaptive = Scene { adaptive: true, ..scene() };
         assert_eq!(scene().split(split(2, 1)), Ok(Exactness::Exact));

@@ -71,6 +71,9 @@ def main():
         tell["job"] = tomllib.load(file)
     tell["folder"] = folder
     tell["missing_program"] = missing_program()
+    tell["failed_quote"] = failed_quote(addon)
+    tell["calls"] = calls(addon, folder)
+    tell["pictures"] = pictures(addon, folder)
     os.remove(absolute)
     tell["missing_file"] = missing_file(addon)
     tell["shown"] = shown(addon, folder)
@@ -86,6 +89,44 @@ def missing_program():
     except RuntimeError as error:
         return str(error)
     return None
+
+
+def failed_quote(addon):
+    """Any program that takes no such words ends with an error, which is shown."""
+    state = bpy.context.window_manager.gleaner
+    bpy.context.preferences.addons["gleaner_render"].preferences.program = "ls"
+    bpy.ops.gleaner.quote()
+    was_running = state.is_running
+    call = addon.operators.running["call"]
+    call.process.wait(60)
+    # Timers do not tick without a window.
+    goes_on = addon.operators.GLEANER_OT_quote.tick(None)()
+    return [was_running, state.is_running, goes_on, state.price, "--help" in state.message]
+
+
+def calls(addon, folder):
+    """What a command printed, said and ended with, and that it can be stopped."""
+    shell = lambda text: addon.program.Call(["/bin/sh", "-c", text], folder, "test")
+    good = shell("""echo '{"price": "1 GLN"}'; echo sending >&2""")
+    good.process.wait(60)
+    long = shell("exec sleep 600")
+    before = long.ended()
+    long.stop()
+    long.process.wait(60)
+    bad = shell("echo no; exit 3")
+    bad.process.wait(60)
+    return [good.answer(), good.failed(), before, long.failed(), bad.answer(), bad.failed()]
+
+
+def pictures(addon, folder):
+    """Frames in their order, wherever they lie; pieces are none."""
+    run = addon.program.Run.__new__(addon.program.Run)
+    run.results = os.path.join(folder, "out")
+    for name in ("b/000002.png", "a/000010.png", "a/000002.piece.exr", "c/-000003.png", "c/film.mp4"):
+        path = os.path.join(run.results, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        open(path, "w").close()
+    return [os.path.basename(path) for path in run.pictures()]
 
 
 def missing_file(addon):

@@ -1,7 +1,7 @@
 //! The add-on, in a real Blender without a window, and the job folder that it makes.
-use gleaner_blender::plan::{Frames, Split};
+use gleaner_blender::plan::{Format, Request, Source, Video};
 use gleaner_blender::scene::inspect;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
 use crate::stage::{Stage, TIME_MAX, debian, run_script};
@@ -25,22 +25,24 @@ fn the_addon_draws_its_panel_and_makes_a_job_that_stands_alone() {
     let task = &told["job"]["task"][0];
     assert_eq!(task["runtime"], "blender");
     let blender = &task["blender"];
-    let frames: Frames = serde_json::from_value(blender["frames"].clone()).expect("frames");
-    assert_eq!(frames.count(), 10);
-    let split: Split = serde_json::from_value(blender["split"].clone()).expect("a split");
-    assert_eq!(split.tiles.map(|side| side.get()), [2, 2]);
-    assert_eq!((&blender["format"], &blender["video"]), (&"png".into(), &"mp4".into()));
+    let request: Request = serde_json::from_value(blender.clone()).expect("a request");
+    assert_eq!(request.frames.count(), 10);
+    assert_eq!(request.split.tiles.map(|side| side.get()), [2, 2]);
+    assert_eq!((request.format, request.video), (Format::Png, Some(Video::Mp4)));
 
     let folder = PathBuf::from(told["folder"].as_str().expect("a folder"));
     let files = folder.join(task["input"][0]["folder"].as_str().expect("a folder"));
-    let copy = files.join(blender["scene"].as_str().expect("a scene"));
-    let scene = inspect(&stage.launch, &copy, None, TIME_MAX).expect("a scene");
+    let copy = Source::plain(blender["scene"].as_str().expect("a scene"));
+    let scene = inspect(&stage.launch, &files, &copy, TIME_MAX).expect("a scene");
     assert_eq!(scene.problems(&files), [], "the absolute path has become a relative one, and all files are there");
     assert_eq!(scene.files.len(), 2);
     std::fs::remove_dir_all(folder).expect("removes");
 
     assert_eq!(told["kept"], true, "the open scene is as it was");
     assert!(told["missing_program"].as_str().expect("an error").contains("/nonexistent/gleaner is not there"));
+    assert_eq!(told["failed_quote"], json!([true, false, null, "", true]));
+    assert_eq!(told["calls"], json!([{"price": "1 GLN"}, false, false, true, null, true]));
+    assert_eq!(told["pictures"], json!(["-000003.png", "000002.png", "000010.png"]));
     let missing = told["missing_file"].as_str().expect("a problem");
     assert!(missing.contains("checks.png (used by object Floor) is missing"), "{missing}");
     assert_eq!((&told["shown"], &told["left"]), (&true.into(), &false.into()));

@@ -2,8 +2,9 @@
 use gleaner_blender::Fault;
 use gleaner_blender::engine::{Device, DeviceKind, Engine, Launch, OLDEST};
 use gleaner_blender::merge::{Difference, Picture, SAMPLES_TOLERANCE, compare};
-use gleaner_blender::plan::{Format, Frames, Piece, Split};
-use gleaner_blender::scene::{Problem, SplitRefusal};
+use gleaner_blender::plan::{Format, Frames, Piece, Renderer, Size, Source, Split};
+use gleaner_blender::render::Rendering;
+use gleaner_blender::scene::{Problem, SplitRefusal, inspect};
 use gleaner_wire::{Cause, Rect};
 use std::num::NonZeroU32;
 use std::path::Path;
@@ -36,7 +37,8 @@ pub fn eevee_renders_whole_frames_without_a_display(launch: &Launch) {
     let engine = Engine::ask(launch).expect("answers");
     engine.try_eevee().expect("EEVEE renders");
     // Its name was another one for a while.
-    let name = if (4, 2) <= version(&engine) && version(&engine) < (5, 0) { "BLENDER_EEVEE_NEXT" } else { "BLENDER_EEVEE" };
+    let name =
+        if (4, 2) <= version(&engine) && version(&engine) < (5, 0) { "BLENDER_EEVEE_NEXT" } else { "BLENDER_EEVEE" };
     let stage = Stage::new(launch, &format!(r#""width":64,"height":48,"engine":{name:?}"#));
     let scene = stage.inspect().expect("a scene");
     let halves = Split { tiles: [NonZeroU32::MIN.saturating_add(1), NonZeroU32::MIN], ..Split::default() };
@@ -83,6 +85,30 @@ pub fn compositing_sees_the_whole_frame(launch: &Launch) {
     assert!(light.passes().iter().any(|pass| pass.name == "Depth"), "{:?}", light.passes());
     let merged = stage.finish(1, &light, Format::Png).expect("finishes");
     assert!(bytes(&merged) == bytes(&stage.whole(1, Format::Png)), "the files differ");
+}
+
+pub fn what_is_asked_for_counts_and_not_what_the_scene_says(launch: &Launch) {
+    let stage = Stage::new(launch, r#""width":640,"height":480,"samples":4096,"percentage":50"#);
+    let number = |number| NonZeroU32::new(number).expect("not zero");
+    let source =
+        Source { samples: Some(number(2)), resolution: Some([number(32), number(24)]), ..Source::plain("scene.blend") };
+    let scene = inspect(launch, stage.folder(), &source, TIME_MAX).expect("a scene");
+    assert_eq!(scene.facts().size, Size { width: 32, height: 24, samples: 2 });
+    let (device, out) = (Device::processor(), tempfile::tempdir().expect("a folder"));
+    let (format, threads) = (Format::Exr, number(1));
+    let (inputs, out) = (stage.folder(), out.path());
+    let rendering = Rendering { inputs, source: &source, piece: whole(1), format, device: &device, threads, out };
+    let mut seen = Vec::new();
+    let rendered = picture(&rendering.run(launch, TIME_MAX, &mut |progress| seen.push(progress)).expect("renders"));
+    assert_eq!((rendered.width(), rendered.height()), (32, 24));
+    assert_eq!(seen.last().map(|progress| progress.of), Some(2));
+    let left: Vec<_> = out.read_dir().expect("a folder").map(|entry| entry.expect("an entry").file_name()).collect();
+    assert_eq!(left, ["000001.exr"], "nothing but the picture is left");
+    let eevee = Source { engine: Some(Renderer::Eevee), ..source };
+    assert!(inspect(launch, inputs, &eevee, TIME_MAX).expect("a scene").engine.starts_with("BLENDER_EEVEE"));
+    let other = Source { name: Some("Nobody".into()), ..Source::plain("scene.blend") };
+    let fault = inspect(launch, inputs, &other, TIME_MAX).expect_err("refused");
+    assert!(fault.to_string().contains("no scene called 'Nobody'"), "{fault}");
 }
 
 pub fn frames_are_rendered_one_by_one_and_repeatably(launch: &Launch) {

@@ -1,6 +1,6 @@
 //! Debian's Blender.
-use crate::behaviour;
 use crate::stage::{Stage, TIME_MAX, debian};
+use crate::{behaviour, sandbox};
 use gleaner_blender::engine::Engine;
 use gleaner_blender::plan::{Format, Video};
 use gleaner_blender::video::encode;
@@ -63,6 +63,16 @@ fn denoising_follows_merging() {
 }
 
 #[test]
+fn every_step_runs_where_only_its_folders_are() {
+    sandbox::every_step_runs_where_only_its_folders_are(&debian());
+}
+
+#[test]
+fn what_is_asked_for_counts_and_not_what_the_scene_says() {
+    behaviour::what_is_asked_for_counts_and_not_what_the_scene_says(&debian());
+}
+
+#[test]
 fn its_version_is_what_the_program_prints() {
     let engine = Engine::ask(&debian()).expect("answers");
     let printed = Command::new("/usr/bin/blender").arg("--version").output().expect("runs").stdout;
@@ -74,9 +84,10 @@ fn its_version_is_what_the_program_prints() {
 fn a_sequence_becomes_a_film() {
     let stage = Stage::new(&debian(), r#""width":65,"height":49,"samples":1"#);
     let pictures: Vec<PathBuf> = [1, 5, 10].map(|frame| stage.whole(frame, Format::Png)).into();
+    let rate = stage.inspect().expect("a scene").facts().rate.expect("a rate");
     for video in [Video::Mp4, Video::Webm] {
         let film = stage.folder().join("film").with_extension(video.extension());
-        encode(Path::new("/usr/bin/ffmpeg"), &pictures, (24.0, 1.0), video, &film, TIME_MAX).expect("a film");
+        encode(Path::new("/usr/bin/ffmpeg"), &pictures, rate, video, &film, TIME_MAX).expect("a film");
         let options =
             ["-v", "error", "-count_frames", "-show_entries", "stream=nb_read_frames,width,height,r_frame_rate"];
         let probe = Command::new("/usr/bin/ffprobe").args(options).args(["-of", "csv=p=0"]).arg(&film).output();

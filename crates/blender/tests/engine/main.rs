@@ -5,4 +5,5 @@ mod addon;
 mod behaviour;
 mod debian;
 mod module;
+mod sandbox;
 mod stage;

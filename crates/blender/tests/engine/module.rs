@@ -1,5 +1,5 @@
 //! The `bpy` module from PyPI: 370 MB, so only where a Python that has it is named.
-use crate::behaviour;
+use crate::{behaviour, sandbox};
 use gleaner_blender::engine::Launch;
 
 fn module() -> Launch {
@@ -71,4 +71,16 @@ fn with_the_module_scripts_in_a_scene_do_not_run() {
 #[ignore = "needs the bpy module: GLEANER_TEST_BPY=PYTHON cargo test -p gleaner-blender -- --ignored"]
 fn with_the_module_denoising_follows_merging() {
     behaviour::denoising_follows_merging(&module());
+}
+
+#[test]
+#[ignore = "needs the bpy module: GLEANER_TEST_BPY=PYTHON cargo test -p gleaner-blender -- --ignored"]
+fn with_the_module_every_step_runs_where_only_its_folders_are() {
+    sandbox::every_step_runs_where_only_its_folders_are(&module());
+}
+
+#[test]
+#[ignore = "needs the bpy module: GLEANER_TEST_BPY=PYTHON cargo test -p gleaner-blender -- --ignored"]
+fn with_the_module_what_is_asked_for_counts_and_not_what_the_scene_says() {
+    behaviour::what_is_asked_for_counts_and_not_what_the_scene_says(&module());
 }

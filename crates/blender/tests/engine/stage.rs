@@ -2,7 +2,7 @@
 use gleaner_blender::engine::{Device, Launch};
 use gleaner_blender::finish::Finishing;
 use gleaner_blender::merge::{self, Picture};
-use gleaner_blender::plan::{Cut, Format, Frames, Piece, Split};
+use gleaner_blender::plan::{Cut, Format, Frames, Piece, Source, Split};
 use gleaner_blender::process::{Exit, Invocation, run};
 use gleaner_blender::render::{Progress, Rendering};
 use gleaner_blender::scene::{Scene, inspect};
@@ -23,11 +23,12 @@ pub fn debian() -> Launch {
 /// Runs a Python file of the tests inside an engine.
 pub fn run_script(launch: &Launch, script: &str, options: &[&str], request: &str) -> Vec<String> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/engine").join(script);
-    let mut arguments: Vec<std::ffi::OsString> = Vec::new();
+    let script = script.to_str().expect("UTF-8").to_string();
+    let mut arguments: Vec<String> = Vec::new();
     let program = match launch {
         Launch::Blender(program) => {
             arguments.extend(["--background", "--factory-startup", "--python-exit-code", "9"].map(Into::into));
-            arguments.extend(options.iter().map(Into::into));
+            arguments.extend(options.iter().copied().map(String::from));
             arguments.push("-P".into());
             program
         }
@@ -36,8 +37,9 @@ pub fn run_script(launch: &Launch, script: &str, options: &[&str], request: &str
             program
         }
     };
-    arguments.extend([script.into(), "--".into(), request.into()]);
-    let environment = vec![("HOME".into(), "/nonexistent".into()), ("PATH".into(), "/usr/bin:/bin".into())];
+    arguments.extend([script, "--".into(), request.into()]);
+    let environment = [("HOME", "/nonexistent"), ("PATH", "/usr/bin:/bin")];
+    let environment = environment.map(|(name, value)| (name.into(), value.into())).into();
     let invocation = Invocation { program: program.clone(), arguments, environment };
     let mut lines = Vec::new();
     let ending =
@@ -69,8 +71,12 @@ impl Stage {
         self.folder().join("scene.blend")
     }
 
+    pub fn source(&self) -> Source {
+        Source::plain("scene.blend")
+    }
+
     pub fn inspect(&self) -> Result<Scene, Fault> {
-        inspect(&self.launch, &self.blend(), None, TIME_MAX)
+        inspect(&self.launch, self.folder(), &self.source(), TIME_MAX)
     }
 
     pub fn problems(&self) -> Vec<scene::Problem> {
@@ -98,9 +104,9 @@ impl Stage {
         time_max: Duration,
         on_progress: &mut dyn FnMut(Progress),
     ) -> Result<PathBuf, Fault> {
-        let (scene, out) = (self.blend(), self.out(out));
+        let (source, out) = (self.source(), self.out(out));
         let threads = NonZeroU32::new(threads).expect("threads");
-        let rendering = Rendering { scene: &scene, name: None, piece, format, device, threads, out: &out };
+        let rendering = Rendering { inputs: self.folder(), source: &source, piece, format, device, threads, out: &out };
         rendering.run(&self.launch, time_max, on_progress)
     }
 
@@ -115,7 +121,7 @@ impl Stage {
         let split = Split { tiles: tiles.map(number), samples: number(samples) };
         let scene = self.inspect().expect("a scene");
         scene.split(split).expect("can be split");
-        let cut = Cut::new(Frames::one(frame), split, scene.size()).expect("cuts");
+        let cut = Cut::new(Frames::one(frame), split, scene.facts().size).expect("cuts");
         let pieces = cut.pieces_at(0).enumerate();
         let files: Vec<PathBuf> = pieces
             .map(|(number, piece)| self.render(piece, Format::Png, &format!("piece-{number}")).expect("renders"))
@@ -125,13 +131,13 @@ impl Stage {
 
     /// The final file out of merged light.
     pub fn finish(&self, frame: i32, light: &Picture, format: Format) -> Result<PathBuf, Fault> {
-        let (scene, out) = (self.blend(), self.out("finished"));
+        let (source, out) = (self.source(), self.out("finished"));
         let merged = out.join("merged.exr");
         light.write(&merged).expect("writes");
         let (passes, threads) = (light.passes(), NonZeroU32::MIN);
         let finishing = Finishing {
-            scene: &scene,
-            name: None,
+            inputs: self.folder(),
+            source: &source,
             frame,
             merged: &merged,
             passes: &passes,
