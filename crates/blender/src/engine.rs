@@ -71,9 +71,9 @@ impl Launch {
     }
 }
 
-/// No home, no display, no language: so that every machine starts alike.
+/// No home (and no place where even root could make one), no display, no language: so that every machine starts alike.
 fn environment() -> BTreeMap<String, String> {
-    [("PATH", "/usr/bin:/bin"), ("HOME", "/nonexistent"), ("LC_ALL", "C.UTF-8"), ("TMPDIR", "/tmp")]
+    [("PATH", "/usr/bin:/bin"), ("HOME", "/dev/null"), ("LC_ALL", "C.UTF-8"), ("TMPDIR", "/tmp")]
         .map(|(name, value)| (name.into(), value.into()))
         .into()
 }
@@ -238,11 +238,8 @@ fn beside_system(mut folders: Vec<PathBuf>) -> Vec<PathBuf> {
 }
 
 fn fingerprint(library: &Path) -> Result<String, Fault> {
-    // A module is a folder whose parts are the engine; its largest file is the engine itself.
-    let file = match library.file_name() {
-        Some(name) if name == "__init__.py" => largest(library.parent().unwrap_or(library))?,
-        _ => library.to_path_buf(),
-    };
+    // The largest file in a module's folder is the engine itself.
+    let file = if library.is_dir() { largest(library)? } else { library.to_path_buf() };
     let what = format!("reading {}", file.display());
     let mut hasher = blake3::Hasher::new();
     File::open(&file).and_then(|opened| hasher.update_reader(opened).map(drop)).map_err(Fault::system(what))?;

@@ -15,12 +15,19 @@ def ask(_):
         devices += gpus(preferences, kind)
     return {
         "version": list(app.version),
-        "library": app.binary_path or bpy.__file__,
+        "library": app.binary_path or module_folder(),
         "devices": devices,
         "kernels": kernels(_cycles),
         "denoiser": bool(_cycles.with_openimagedenoise),
         "folders": folders(),
     }
+
+
+def module_folder():
+    """Where the library of a `bpy` module is; the module itself names a part in Python as its file."""
+    import bpy
+
+    return os.path.dirname(os.path.normpath(bpy.utils.resource_path("LOCAL")))
 
 
 def folders():

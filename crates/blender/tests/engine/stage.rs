@@ -38,7 +38,7 @@ pub fn run_script(launch: &Launch, script: &str, options: &[&str], request: &str
         }
     };
     arguments.extend([script, "--".into(), request.into()]);
-    let environment = [("HOME", "/nonexistent"), ("PATH", "/usr/bin:/bin")];
+    let environment = [("HOME", "/dev/null"), ("PATH", "/usr/bin:/bin")];
     let environment = environment.map(|(name, value)| (name.into(), value.into())).into();
     let invocation = Invocation { program: program.clone(), arguments, environment };
     let mut lines = Vec::new();
