@@ -80,6 +80,7 @@ class GLEANER_OT_quote(Step, bpy.types.Operator):
             answer = call.answer()
             state.price = str(answer.get("price", "")) if isinstance(answer, dict) else ""
             state.message = (call.said().strip().splitlines() or [""])[-1] if call.failed() else ""
+            shutil.rmtree(call.folder, ignore_errors=True)
             redraw()
             return None
 

@@ -26,6 +26,7 @@ class Call:
     """One command whose outputs go to files, so that a full pipe never stops it."""
 
     def __init__(self, words, folder, name):
+        self.folder = folder
         self.out = os.path.join(folder, name + ".out")
         self.log = os.path.join(folder, name + ".log")
         with open(self.out, "wb") as out, open(self.log, "wb") as log:

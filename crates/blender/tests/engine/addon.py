@@ -101,21 +101,21 @@ def failed_quote(addon):
     call.process.wait(60)
     # Timers do not tick without a window.
     goes_on = addon.operators.GLEANER_OT_quote.tick(None)()
-    return [was_running, state.is_running, goes_on, state.price, "--help" in state.message]
+    return [was_running, state.is_running, goes_on, state.price, "--help" in state.message, os.path.exists(call.folder)]
 
 
 def calls(addon, folder):
     """What a command printed, said and ended with, and that it can be stopped."""
-    shell = lambda text: addon.program.Call(["/bin/sh", "-c", text], folder, "test")
-    good = shell("""echo '{"price": "1 GLN"}'; echo sending >&2""")
+    shell = lambda name, text: addon.program.Call(["/bin/sh", "-c", text], folder, name)
+    good = shell("good", """echo '{"price": "1 GLN"}'; echo sending >&2""")
     good.process.wait(60)
-    long = shell("exec sleep 600")
+    long = shell("long", "exec sleep 600")
     before = long.ended()
     long.stop()
     long.process.wait(60)
-    bad = shell("echo no; exit 3")
+    bad = shell("bad", "echo no; exit 3")
     bad.process.wait(60)
-    return [good.answer(), good.failed(), before, long.failed(), bad.answer(), bad.failed()]
+    return [good.answer(), good.said(), good.failed(), before, long.failed(), bad.answer(), bad.failed()]
 
 
 def pictures(addon, folder):

@@ -40,8 +40,8 @@ fn the_addon_draws_its_panel_and_makes_a_job_that_stands_alone() {
 
     assert_eq!(told["kept"], true, "the open scene is as it was");
     assert!(told["missing_program"].as_str().expect("an error").contains("/nonexistent/gleaner is not there"));
-    assert_eq!(told["failed_quote"], json!([true, false, null, "", true]));
-    assert_eq!(told["calls"], json!([{"price": "1 GLN"}, false, false, true, null, true]));
+    assert_eq!(told["failed_quote"], json!([true, false, null, "", true, false]));
+    assert_eq!(told["calls"], json!([{"price": "1 GLN"}, "sending\n", false, false, true, null, true]));
     assert_eq!(told["pictures"], json!(["-000003.png", "000002.png", "000010.png"]));
     let missing = told["missing_file"].as_str().expect("a problem");
     assert!(missing.contains("checks.png (used by object Floor) is missing"), "{missing}");
