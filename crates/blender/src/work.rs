@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::engine::{Device, Launch};
 use crate::finish::Finishing;
 use crate::merge::{self, Pass};
-use crate::plan::{PICTURES_FOLDER, Render, Step, piece_file};
+use crate::plan::{Film, Merge, PICTURES_FOLDER, Render, Step, picture_file, piece_file};
 use crate::process::{self, Ending, Invocation};
 use crate::render::{Progress, Rendering};
 use crate::scene::{self, Scene};
@@ -35,7 +35,7 @@ pub struct Means {
 /// The folders of a task as its command sees them.
 #[derive(Clone, Copy, Debug)]
 pub struct Places<'a> {
-    /// The inputs: the sent folder, [`piece_file`]s, [`crate::plan::picture_file`]s.
+    /// The inputs: the sent folder, [`piece_file`]s, [`picture_file`]s.
     pub inputs: &'a Path,
     /// The outputs, empty at first.
     pub outputs: &'a Path,
@@ -56,10 +56,27 @@ pub enum Outcome {
     File(PathBuf),
 }
 
-/// Makes the inputs ready, before the sandbox is: merges pieces into one file beside them. `inputs` is the folder as we see
-/// it. Pieces come from strangers: they are checked, but give this a thread of its own that may be lost.
+/// Makes the inputs ready, before the sandbox is: merges pieces into one file beside them, and looks whether all pictures of
+/// a film are there. `inputs` is the folder as we see it. Pieces come from strangers: they are checked, but give this a
+/// thread of its own that may be lost.
 pub fn prepare(step: &Step, inputs: &Path) -> Result<Prepared, Fault> {
-    let Step::Merge(merging) = step else { return Ok(Prepared::default()) };
+    match step {
+        Step::Inspect(_) | Step::Render(_) => Ok(Prepared::default()),
+        Step::Merge(merging) => merge_pieces(merging, inputs),
+        Step::Film(film) => look_for_pictures(film, inputs),
+    }
+}
+
+/// A gap would be the end of the film, and nobody would be told.
+fn look_for_pictures(film: &Film, inputs: &Path) -> Result<Prepared, Fault> {
+    let is_there = |position| inputs.join(picture_file(position)).is_file();
+    match (0..film.pictures as usize).find(|position| !is_there(*position)) {
+        Some(position) => Err(Fault::Unreadable(format!("picture {position} of the film is missing"))),
+        None => Ok(Prepared::default()),
+    }
+}
+
+fn merge_pieces(merging: &Merge, inputs: &Path) -> Result<Prepared, Fault> {
     let files: Vec<PathBuf> = (0..merging.pieces.len()).map(|position| inputs.join(piece_file(position))).collect();
     let light = merge::pieces(merging.size, &merging.pieces, &files)?;
     light.write(&inputs.join(MERGED)).map_err(merge::Mismatch::from)?;
@@ -136,8 +153,21 @@ pub fn run(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{DeviceChoice, Format, Piece, Source};
+    use crate::plan::{DeviceChoice, Format, Piece, Rate, Source, Video};
     use gleaner_wire::Cause;
+
+    #[test]
+    fn a_film_with_a_gap_is_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::create_dir(folder.path().join(PICTURES_FOLDER)).expect("a folder");
+        let film = |pictures| Step::Film(Film { pictures, rate: Rate { frames: 24, seconds: 1 }, video: Video::Mp4 });
+        for position in [0, 1, 3] {
+            std::fs::write(folder.path().join(picture_file(position)), "").expect("writes");
+        }
+        assert!(prepare(&film(2), folder.path()).is_ok());
+        let fault = prepare(&film(4), folder.path()).expect_err("refused");
+        assert!(fault.to_string().contains("picture 2"), "{fault}");
+    }
 
     #[test]
     fn a_scene_outside_the_inputs_is_refused_before_anything_runs() {
