@@ -19,8 +19,8 @@ const GROWN_BYTES_MAX: usize = 64 * 1024;
 
 /// Work for a hand.
 pub(super) enum Job {
-    /// Read these files and make them one stream.
-    Bundle { files: Vec<Small>, batch: Batch },
+    /// Read these files and make them one stream; those that were pushed before were something else.
+    Bundle { files: Vec<Small>, batch: Batch, old: Option<OldFile> },
     /// These are chunks of a large file, which was something else before.
     Piece { batch: Batch, old: Option<Arc<OldFile>>, offset: u64, grain: Grain },
 }
@@ -29,6 +29,8 @@ pub(super) enum Job {
 pub(super) struct Small {
     pub(super) path: Vec<u8>,
     pub(super) stamp: Stamp,
+    /// How it was when it was pushed before, if it was.
+    pub(super) before: Option<Stamp>,
 }
 
 /// What is done.
@@ -83,9 +85,11 @@ pub(super) fn open_top(top: &Path) -> Result<OwnedFd, Error> {
 
 fn perform(shop: &Shop<'_>, hand: &mut Hand, folder: &OwnedFd, top: &Path, job: Job) -> Result<Done, Error> {
     match job {
-        Job::Bundle { files, batch } => {
+        Job::Bundle { files, mut batch, old } => {
             hand.grain = Grain::Fine;
-            bundle(shop, hand, folder, top, files, batch)
+            let contents = read_files(folder, top, files, &mut batch)?;
+            read(shop, hand, &batch);
+            bundle(shop, hand, contents, batch, old.as_ref())
         }
         Job::Piece { batch, old, offset, grain } => {
             hand.grain = grain;
@@ -102,14 +106,10 @@ fn read(shop: &Shop<'_>, hand: &mut Hand, batch: &Batch) {
     hand.toil.bytes += bytes;
 }
 
-fn bundle(
-    shop: &Shop<'_>,
-    hand: &mut Hand,
-    folder: &OwnedFd,
-    top: &Path,
-    files: Vec<Small>,
-    mut batch: Batch,
-) -> Result<Done, Error> {
+/// What a small file was when it was read, and how many bytes came of it; none if it has vanished.
+type SmallRead = Option<(Content, u64)>;
+
+fn read_files(folder: &OwnedFd, top: &Path, files: Vec<Small>, batch: &mut Batch) -> Result<Vec<SmallRead>, Error> {
     batch.clear();
     let mut contents = Vec::with_capacity(files.len());
     for file in files {
@@ -120,9 +120,18 @@ fn bundle(
             Err(source) => return Err(tree::Error::File { doing: "read", path: shown(top, &file.path), source }.into()),
         }
     }
-    read(shop, hand, &batch);
+    Ok(contents)
+}
+
+fn bundle(
+    shop: &Shop<'_>,
+    hand: &mut Hand,
+    contents: Vec<SmallRead>,
+    mut batch: Batch,
+    old: Option<&OldFile>,
+) -> Result<Done, Error> {
     shop.cutter.lengths(&batch.bytes, true, &mut batch.lengths);
-    let mut reel = Reel::new(shop.spans(hand, &batch, None)?);
+    let mut reel = Reel::new(shop.spans(hand, &batch, old.map(|old| (old, 0)))?);
     let files = contents.into_iter().map(|read| {
         read.map(|(content, bytes)| {
             let mut spans = Vec::new();

@@ -1,4 +1,4 @@
-//! What a changed file was made of when it was pushed before.
+//! What changed files were made of when they were pushed before.
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ const SPANS_MAX: usize = 1 << 19;
 const REACH_BYTES_MIN: u64 = 256 * 1024;
 const REACH_BYTES_MAX: u64 = 4 * 1024 * 1024;
 
-/// A file as it was.
+/// A file as it was, or small files one after the other.
 #[derive(Debug)]
 pub(super) struct OldFile {
     /// How far from its place a stretch is looked for.
@@ -22,17 +22,24 @@ pub(super) struct OldFile {
 }
 
 impl OldFile {
-    /// Loads what a file was made of that has `grown` or shrunk by so many bytes since.
-    pub(super) fn load(index: &Index, dataset: Dataset, path: &[u8], grown: u64) -> Result<Self, Error> {
+    /// Loads what files were made of that have `grown` or shrunk by so many bytes since.
+    pub(super) fn load<'a>(
+        index: &Index,
+        dataset: Dataset,
+        paths: impl IntoIterator<Item = &'a [u8]>,
+        grown: u64,
+    ) -> Result<Self, Error> {
         let (mut spans, mut places, mut start) = (Vec::new(), Vec::new(), 0);
-        for part in 0..(SPANS_MAX / SPANS_PER_PART) as u64 {
-            let Some(part) = index.spans(dataset, path, part)? else { break };
-            for span in part {
-                if let Some(number) = span.chunk {
-                    places.push((number, start));
+        for path in paths {
+            for part in 0..(SPANS_MAX / SPANS_PER_PART) as u64 {
+                let Some(part) = index.spans(dataset, path, part)? else { break };
+                for span in part {
+                    if let Some(number) = span.chunk {
+                        places.push((number, start));
+                    }
+                    spans.push((start, span));
+                    start += span.bytes;
                 }
-                spans.push((start, span));
-                start += span.bytes;
             }
         }
         places.sort_unstable();

@@ -105,7 +105,8 @@ pub(super) fn read(
         reader.ports.windows.send(window).map_err(|_| Error::Stopped)?;
         for files in bundles {
             let batch = reader.batch()?;
-            reader.hand_out(Job::Bundle { files, batch })?;
+            let old = reader.old(files.iter().map(|file| (&file.path, file.stamp.bytes, file.before)))?;
+            reader.hand_out(Job::Bundle { files, batch, old })?;
         }
         for file in large {
             reader.large(&file)?;
@@ -137,7 +138,7 @@ fn plan(
     }
     let at = At { depth, name, path: path.clone(), mode };
     if stamp.bytes < SMALL_BYTES_MAX {
-        bundle(bundles, Small { path, stamp });
+        bundle(bundles, Small { path, stamp, before });
         return Ok(Planned::Small { at });
     }
     let is_streamed = stamp.bytes > READ_AGAIN_BYTES_MAX;
@@ -172,14 +173,26 @@ impl Reader<'_, '_> {
         self.ports.done.send((self.number - 1, Ok(done))).map_err(|_| Error::Stopped)
     }
 
-    fn large(&mut self, file: &Large) -> Result<(), Error> {
-        let old = match file.before {
-            None => None,
-            Some(before) => {
-                let grown = before.bytes.abs_diff(file.bytes);
-                Some(Arc::new(OldFile::load(&self.shop.index(), self.dataset, &file.path, grown)?))
+    /// What files were made of before, of those that were there: by path, size, and how they were.
+    fn old<'a>(
+        &self,
+        files: impl IntoIterator<Item = (&'a Vec<u8>, u64, Option<Stamp>)>,
+    ) -> Result<Option<OldFile>, Error> {
+        let (mut paths, mut grown) = (Vec::new(), 0);
+        for (path, bytes, before) in files {
+            if let Some(before) = before {
+                paths.push(path.as_slice());
+                grown += before.bytes.abs_diff(bytes);
             }
-        };
+        }
+        if paths.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(OldFile::load(&self.shop.index(), self.dataset, paths, grown)?))
+    }
+
+    fn large(&mut self, file: &Large) -> Result<(), Error> {
+        let old = self.old([(&file.path, file.bytes, file.before)])?.map(Arc::new);
         let path = shown(&self.top, &file.path);
         let failed = |error: rustix::io::Errno| tree::Error::at("read", path.clone(), 0, error);
         for tries in 1.. {

@@ -84,6 +84,27 @@ fn one_insertion_costs_about_a_block() {
 }
 
 #[test]
+fn edits_of_small_files_that_share_chunks_cost_little_too() {
+    let world = World::new();
+    let content = |number: u64| noise(number, 8000);
+    for number in 0..1000 {
+        world.write(format!("{number:03}"), content(number));
+    }
+    world.try_pack(&world.data(), OPTIONS).expect("packed");
+    for number in 0..1000 {
+        let mut edited = content(number);
+        edited.splice(4000..4000, noise(number + 5000, 80));
+        world.write(format!("{number:03}"), edited);
+    }
+    let (packed, counts) = world.try_pack(&world.data(), OPTIONS).expect("packed");
+    world.check(&packed);
+    let per_edit = counts.sealed_bytes / 1000;
+    assert!(per_edit < 1000, "{per_edit} bytes for each insertion of 80");
+    let (_, counts) = world.try_pack(&world.data(), OPTIONS).expect("packed");
+    assert_eq!((counts.unchanged, counts.chunks), (1000, 0));
+}
+
+#[test]
 fn a_file_that_was_edited_before_is_not_sent_for_it_again() {
     let world = World::new();
     let mut content = noise(1, 8 << 20);

@@ -191,6 +191,8 @@ impl Engine {
         while self.gifts.len() < self.streams() && self.may_give() {
             self.give();
         }
+        let is_full = self.missing_bytes >= self.batch_bytes && self.gifts.len() >= self.streams();
+        self.flow.look(Instant::now(), self.pushed.bytes, is_full);
     }
 
     fn may_ask(&self) -> bool {
@@ -308,7 +310,5 @@ impl Engine {
         while let Some((_, mark)) = self.marks.pop_front_if(|(number, _)| *number <= oldest) {
             mark.reach();
         }
-        let is_full = self.missing_bytes >= self.batch_bytes && self.gifts.len() >= self.streams();
-        self.flow.look(Instant::now(), pushed.bytes, is_full);
     }
 }

@@ -16,12 +16,48 @@ impl Speed {
     }
 }
 
+/// A line counts as full if it was so for so many thousandths of a window: a batch ends before the next one is ready now
+/// and then.
+const FULL: u128 = 800;
+
 /// Measures a line from what is safe at the other end.
 #[derive(Debug)]
 pub(super) struct Flow {
     speed: Speed,
-    /// When the window began, what was safe then, and whether something has waited all the time since.
-    window: Option<(Instant, u64, bool)>,
+    window: Option<Window>,
+}
+
+/// What was seen since a line was last told about.
+#[derive(Clone, Copy, Debug)]
+struct Window {
+    began: Instant,
+    /// What was safe when it began.
+    safe_bytes: u64,
+    /// When it was last looked at, and whether more waited then than all streams took.
+    seen: (Instant, bool),
+    /// How long more waited.
+    full: Duration,
+}
+
+impl Window {
+    fn new(now: Instant, safe_bytes: u64, is_full: bool) -> Self {
+        Self { began: now, safe_bytes, seen: (now, is_full), full: Duration::ZERO }
+    }
+
+    fn look(&mut self, now: Instant, is_full: bool) {
+        let (seen, was_full) = std::mem::replace(&mut self.seen, (now, is_full));
+        if was_full {
+            self.full += now.duration_since(seen);
+        }
+    }
+
+    /// Bytes a second, if the line was full.
+    fn speed(&self, now: Instant, safe_bytes: u64) -> Option<u64> {
+        let taken = now.duration_since(self.began).as_micros().max(1);
+        let bytes = u128::from(safe_bytes - self.safe_bytes);
+        let speed = u64::try_from(bytes * 1_000_000 / taken).unwrap_or(u64::MAX).max(1);
+        (self.full.as_micros() * 1000 >= taken * FULL).then_some(speed)
+    }
 }
 
 impl Flow {
@@ -31,21 +67,18 @@ impl Flow {
 
     /// So many bytes are safe by now; `is_full`: all streams are busy and more waits.
     pub(super) fn look(&mut self, now: Instant, safe_bytes: u64, is_full: bool) {
-        let (since, before, was_full) = self.window.unwrap_or((now, safe_bytes, is_full));
-        let taken = now.duration_since(since);
-        if taken < WINDOW {
-            self.window = Some((since, before, was_full && is_full));
+        let window = self.window.get_or_insert_with(|| Window::new(now, safe_bytes, is_full));
+        window.look(now, is_full);
+        if now.duration_since(window.began) < WINDOW {
             return;
         }
-        let micros = u64::try_from(taken.as_micros()).unwrap_or(u64::MAX).max(1);
-        let speed = ((safe_bytes - before).saturating_mul(1_000_000) / micros).max(1);
-        let shown = match (was_full, self.speed.get()) {
-            (false, _) => 0,
-            (true, None) => speed,
-            (true, Some(known)) => (known + speed) / 2,
+        let shown = match (window.speed(now, safe_bytes), self.speed.get()) {
+            (None, _) => 0,
+            (Some(speed), None) => speed,
+            (Some(speed), Some(known)) => known.midpoint(speed),
         };
         self.speed.0.store(shown, Ordering::Relaxed);
-        self.window = Some((now, safe_bytes, is_full));
+        self.window = Some(Window::new(now, safe_bytes, is_full));
     }
 }
 
@@ -67,7 +100,8 @@ mod tests {
         let new = || Flow::new(Speed::default());
         assert_eq!(shown(&mut new(), begun, 1000, |_| true), Some(20_000));
         assert_eq!(shown(&mut new(), begun, 1000, |_| false), None);
-        assert_eq!(shown(&mut new(), begun, 1000, |step| step % 3 > 0), None, "it was empty now and then");
+        assert_eq!(shown(&mut new(), begun, 1000, |step| step % 3 > 0), None, "it was empty a third of the time");
+        assert_eq!(shown(&mut new(), begun, 1000, |step| step % 10 > 0), Some(20_000), "hardly ever empty");
         assert_eq!(shown(&mut new(), begun, 0, |_| true), Some(1), "nothing gets through: the slowest of all lines");
     }
 }
