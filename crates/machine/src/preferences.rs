@@ -159,16 +159,6 @@ impl IdleLimits {
     }
 }
 
-impl Price {
-    /// The price to ask: the owner's or the market's, but never below the floor.
-    pub fn ask(self, market: Amount, floor: Amount) -> Amount {
-        match self {
-            Self::Market => market.max(floor),
-            Self::PerSecond(price) => price.max(floor),
-        }
-    }
-}
-
 /// Why the owner's file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -378,13 +368,5 @@ ignore = ["Xorg"]
             assert_eq!(at, line, "{text}: {reason}");
             assert!(reason.contains(part), "{text}: {reason}");
         }
-    }
-
-    #[test]
-    fn no_price_is_below_the_floor() {
-        let (market, floor) = (Amount(100), Amount(300));
-        assert_eq!(Price::Market.ask(market, floor), floor);
-        assert_eq!(Price::PerSecond(Amount(200)).ask(market, floor), floor);
-        assert_eq!(Price::PerSecond(Amount(400)).ask(market, floor), Amount(400));
     }
 }

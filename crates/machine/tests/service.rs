@@ -88,10 +88,15 @@ fn systemd_complains_of_a_broken_unit() {
 
 /// What systemd says about a unit; `None` if there is no systemd to ask.
 fn verify(path: &Path) -> Option<String> {
-    let output = Command::new("systemd-analyze").args(["verify", "--user", "--man=no"]).arg(path).output().ok()?;
+    let mut command = Command::new("systemd-analyze");
+    // Without a folder for its sockets it gives up before it has read the unit.
+    let runtime = tempfile::tempdir().expect("a folder");
+    command.args(["verify", "--user", "--man=no"]).arg(path).env("XDG_RUNTIME_DIR", runtime.path());
+    let output = command.output().ok()?;
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     let name = path.file_name()?.to_str()?.to_owned();
-    Some(text.lines().filter(|line| line.contains(&name)).collect::<Vec<_>>().join("\n"))
+    let concerns = |line: &&str| line.contains(&name) || line.starts_with("Failed to");
+    Some(text.lines().filter(concerns).collect::<Vec<_>>().join("\n"))
 }
 
 #[expect(clippy::print_stderr, reason = "what is skipped is printed")]

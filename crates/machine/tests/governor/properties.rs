@@ -147,7 +147,8 @@ proptest! {
                     Effect::StopTaking => prop_assert!(std::mem::replace(&mut taking, false)),
                     Effect::Resume => prop_assert!(!std::mem::replace(&mut taking, true)),
                     Effect::HandOff | Effect::FreeBy { .. } | Effect::EndNow => {
-                        prop_assert!(matches!(run.verdict.state, State::Yielding { .. }) && run.tasks > 0);
+                        let is_yielding = matches!(run.verdict.state, State::Yielding { .. });
+                        prop_assert!(is_yielding && run.tasks > 0);
                     }
                 }
             }

@@ -1,7 +1,7 @@
 //! Reading and replaying a recorded trace.
 //!
 //! A line is `TIME | WHAT IS SEEN | STATE | EFFECTS`. What is seen starts from an idle device with nobody there. A first
-//! line `yield: KEY = VALUE; …` sets limits.
+//! line `settings: KEY = VALUE; …` is the owner's file.
 use std::path::Path;
 
 use gleaner_machine::governor::{Effect, Governor, Input, Reading, State, Verdict};

@@ -50,3 +50,8 @@ fn what_cannot_be_seen_is_not_an_empty_chair() {
 fn memory_that_nobody_accounts_for_is_somebody_s() {
     replay("hidden_memory");
 }
+
+#[test]
+fn a_film_is_not_disturbed() {
+    replay("film");
+}

@@ -8,6 +8,12 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::inventory::{Device, Memory};
 
+mod meter;
+mod price;
+
+pub use meter::Meter;
+pub use price::{Ask, Because, Floor, ask, floor};
+
 /// Hundredths of a percent in a whole.
 const WHOLE: u32 = 10_000;
 /// Millijoules in a kilowatt hour.
@@ -208,6 +214,20 @@ mod tests {
         Tariff::new(per_kwh.parse().expect("money"), per_gln.parse().expect("money")).expect("a tariff")
     }
 
+    pub(super) fn card() -> Device {
+        Device {
+            kind: DeviceKind::Nvidia,
+            name: "card".to_owned(),
+            address: None,
+            memory: Memory::Own(None),
+            module: None,
+            driver: None,
+            display: crate::inventory::Display::None,
+            ways: crate::inventory::Ways::default(),
+            power_mw_max: Some(450_000),
+        }
+    }
+
     #[test]
     fn a_kilowatt_for_an_hour_costs_one_kilowatt_hour() {
         let tariff = tariff("0.30 EUR", "0.05 EUR");
@@ -241,17 +261,7 @@ mod tests {
 
     #[test]
     fn what_the_owner_writes_comes_before_what_is_measured() {
-        let device = Device {
-            kind: DeviceKind::Nvidia,
-            name: "card".to_owned(),
-            address: None,
-            memory: Memory::Own(None),
-            module: None,
-            driver: None,
-            display: crate::inventory::Display::None,
-            ways: crate::inventory::Ways::default(),
-            power_mw_max: Some(450_000),
-        };
+        let device = card();
         let (owner, measured) = (Some(Milliwatts(1)), Some(Milliwatts(2)));
         assert_eq!(power(&device, owner, measured), (Milliwatts(1), Source::Owner));
         assert_eq!(power(&device, None, measured), (Milliwatts(2), Source::Measured));
