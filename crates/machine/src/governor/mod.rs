@@ -164,7 +164,9 @@ impl Governor {
                 let quiet = Millis(quiet(reason, reading, preferences).0.saturating_mul(self.growth));
                 Millis(now.0.saturating_sub(seen.since.0)).after(quiet)
             });
-            self.holds.insert(reason, Hold { reason, detail: seen.detail, until });
+            // What was seen once is not taken back by a later reading from another source that knows less.
+            let before = self.holds.get(&reason).and_then(|hold| hold.until);
+            self.holds.insert(reason, Hold { reason, detail: seen.detail, until: until.max(before) });
         }
     }
 

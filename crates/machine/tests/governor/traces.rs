@@ -55,3 +55,8 @@ fn memory_that_nobody_accounts_for_is_somebody_s() {
 fn a_film_is_not_disturbed() {
     replay("film");
 }
+
+#[test]
+fn a_key_that_was_seen_is_not_taken_back() {
+    replay("two_sources");
+}
