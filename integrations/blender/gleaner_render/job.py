@@ -2,7 +2,7 @@
 
 import json
 
-INPUT = "files"
+FOLDER = "files"
 
 
 def job_text(name, scene, frames, split=None, picture="png", video=None, price_max=None):
@@ -14,6 +14,7 @@ def job_text(name, scene, frames, split=None, picture="png", video=None, price_m
         "[[task]]",
         'name = "render"',
         'runtime = "blender"',
+        "program = {}".format(quoted(FOLDER)),
         "",
         "[task.blender]",
         "scene = {}".format(quoted(scene)),
@@ -24,7 +25,7 @@ def job_text(name, scene, frames, split=None, picture="png", video=None, price_m
         lines.append("split = {}".format(split_text(split)))
     if video:
         lines.append("video = {}".format(quoted(video)))
-    lines += ["", "[[task.input]]", "name = {}".format(quoted(INPUT)), "folder = {}".format(quoted(INPUT)), ""]
+    lines.append("")
     return "\n".join(lines)
 
 

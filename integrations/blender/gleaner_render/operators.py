@@ -22,7 +22,7 @@ def make_job(scene):
     """Writes a job folder: the files, and the job beside them. Returns the folder and the job file."""
     folder = tempfile.mkdtemp(prefix="gleaner-")
     try:
-        inside = collect.collect_into(os.path.join(folder, job.INPUT))
+        inside = collect.collect_into(os.path.join(folder, job.FOLDER))
     except Exception:
         shutil.rmtree(folder, ignore_errors=True)
         raise

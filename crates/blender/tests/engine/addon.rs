@@ -1,6 +1,8 @@
 //! The add-on, in a real Blender without a window, and the job folder that it makes.
-use gleaner_blender::plan::{Format, Request, Source, Video};
+use gleaner_blender::plan::{Format, Source, Video};
 use gleaner_blender::scene::inspect;
+use gleaner_wire::Runtime;
+use gleaner_wire::job_file::JobFile;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -22,17 +24,17 @@ fn the_addon_draws_its_panel_and_makes_a_job_that_stands_alone() {
     assert_eq!(drawn, ["what", "split", "picture", "video", "price_max", "gleaner.quote", "gleaner.render"]);
     assert!(told["drawn_with_tiles"].as_array().expect("a list").contains(&"columns".into()));
 
-    let task = &told["job"]["task"][0];
-    assert_eq!(task["runtime"], "blender");
-    let blender = &task["blender"];
-    let request: Request = serde_json::from_value(blender.clone()).expect("a request");
-    assert_eq!(request.frames.count(), 10);
-    assert_eq!(request.split.tiles.map(|side| side.get()), [2, 2]);
-    assert_eq!((request.format, request.video), (Format::Png, Some(Video::Mp4)));
+    let job: JobFile = serde_json::from_value(told["job"].clone()).expect("a job file");
+    let task = &job.tasks[0];
+    assert_eq!(task.runtime, Runtime::Blender);
+    let blender = &task.blender;
+    assert_eq!(blender.frames.as_ref().map(|frames| frames.count()), Some(10));
+    assert_eq!(blender.split.tiles.map(|side| side.get()), [2, 2]);
+    assert_eq!((blender.format, blender.video), (Format::Png, Some(Video::Mp4)));
 
     let folder = PathBuf::from(told["folder"].as_str().expect("a folder"));
-    let files = folder.join(task["input"][0]["folder"].as_str().expect("a folder"));
-    let copy = Source::plain(blender["scene"].as_str().expect("a scene"));
+    let files = folder.join(task.program.as_ref().expect("a folder").to_string());
+    let copy = Source::plain(blender.scene.as_deref().expect("a scene"));
     let scene = inspect(&stage.launch, &files, &copy, TIME_MAX).expect("a scene");
     assert_eq!(scene.problems(&files), [], "the absolute path has become a relative one, and all files are there");
     assert_eq!(scene.files.len(), 2);

@@ -1,7 +1,9 @@
 //! A whole job, each step of it in a bubblewrap that shows nothing but the system's programs, the engine and the task's own
 //! folders: what a worker does.
 use gleaner_blender::engine::{Engine, Launch};
-use gleaner_blender::plan::{DeviceChoice, Format, Graph, Piece, Request, Step, picture_file, piece_file};
+use gleaner_blender::plan::{
+    Cut, DeviceChoice, Film, Format, Merge, Piece, Render, Source, Split, Step, Video, picture_file, piece_file,
+};
 use gleaner_blender::process::{Ending, Invocation, run};
 use gleaner_blender::scene::Scene;
 use gleaner_blender::work::{self, Means, Outcome, Places};
@@ -85,43 +87,49 @@ fn sent(stage: &Stage) -> impl Iterator<Item = (String, PathBuf)> + '_ {
     names.into_iter().map(|name| (format!("files/{name}"), stage.folder().join(name)))
 }
 
-fn request() -> Request {
-    let text = r#"{"scene":"scene.blend","frames":"1-10x9","split":{"tiles":[2,1]},"video":"mp4","device":"cpu"}"#;
-    serde_json::from_str(text).expect("a request")
+fn source() -> Source {
+    Source::plain("files/scene.blend")
+}
+
+fn split() -> Split {
+    serde_json::from_str(r#"{"tiles":[2,1]}"#).expect("a split")
 }
 
 /// The frame at a position, out of its pieces.
-fn merged(worker: &Worker, stage: &Stage, graph: &Graph, position: u64) -> Done {
-    let merge = graph.merge(position).expect("a merge");
-    let pieces: Vec<Done> = merge
-        .after
-        .clone()
-        .map(|number| worker.work(&graph.render(number).expect("a piece").step, stage, &[]))
-        .collect();
-    let files = pieces.iter().enumerate().map(|(at, piece)| (piece_file(at), piece.file.clone()));
-    worker.work(&merge.step, stage, &files.collect::<Vec<_>>())
+fn merged(worker: &Worker, stage: &Stage, cut: &Cut, position: usize) -> Done {
+    let (format, device) = (Format::Png, DeviceChoice::Cpu);
+    let pieces: Vec<Piece> = cut.pieces_at(position).collect();
+    let rendered = pieces.iter().map(|piece| {
+        worker.work(&Step::Render(Render { source: source(), piece: *piece, format, device }), stage, &[])
+    });
+    let rendered: Vec<Done> = rendered.collect();
+    let files = rendered.iter().enumerate().map(|(at, piece)| (piece_file(at), piece.file.clone()));
+    let frame = cut.frames().at(position).expect("a frame");
+    let merge = Merge { source: source(), frame, size: cut.size(), pieces, format };
+    worker.work(&Step::Merge(merge), stage, &files.collect::<Vec<_>>())
 }
 
 pub fn every_step_runs_where_only_its_folders_are(launch: &Launch) {
     let stage = Stage::new(launch, r#""width":64,"height":48,"samples":2"#);
     let worker = Worker::new(launch);
-    let inspected = worker.work(&Graph::inspect(&request(), "files").step, &stage, &[]);
+    let inspected = worker.work(&Step::Inspect(source()), &stage, &[]);
     let scene = Scene::from_json(&std::fs::read(&inspected.file).expect("a file")).expect("a scene");
     assert_eq!(inspected.outcome, Outcome::Scene(Box::new(scene.clone())));
     assert_eq!(scene.problems(Path::new("/in/files")), [], "everything that it needs was sent");
-    scene.split(request().split).expect("can be split");
+    scene.split(split()).expect("can be split");
 
-    let graph = Graph::new(request(), "files", scene.facts()).expect("plans");
-    let frames: Vec<Done> = (0..graph.frames()).map(|position| merged(&worker, &stage, &graph, position)).collect();
-    for (frame, done) in graph.cut().frames().iter().zip(&frames) {
+    let facts = scene.facts();
+    let cut = Cut::new("1-10x9".parse().expect("frames"), split(), facts.size).expect("cuts");
+    let frames: Vec<Done> = (0..cut.frames().count()).map(|at| merged(&worker, &stage, &cut, at)).collect();
+    for (frame, done) in cut.frames().iter().zip(&frames) {
         let whole = stage.render(Piece { frame, tile: None, samples: None }, Format::Png, "whole").expect("renders");
         let equal = std::fs::read(&done.file).expect("a file") == std::fs::read(whole).expect("a file");
         assert!(equal, "frame {frame} differs from the same frame in one piece without a sandbox");
     }
 
-    let film = graph.film().expect("a film");
+    let film = Film { pictures: 2, rate: facts.rate.expect("a rate"), video: Video::Mp4 };
     let pictures = frames.iter().enumerate().map(|(at, frame)| (picture_file(at), frame.file.clone()));
-    let film = worker.work(&film.step, &stage, &pictures.collect::<Vec<_>>());
+    let film = worker.work(&Step::Film(film), &stage, &pictures.collect::<Vec<_>>());
     let bytes = std::fs::read(film.file).expect("a film");
     assert!(bytes.get(4..8) == Some(b"ftyp"), "no MP4 file");
 }

@@ -141,7 +141,7 @@ impl Cells {
         let outcome = work::conclude(step, &cell.folder.outputs(), &Ending { exit, last });
         match outcome.map_err(|fault| blame(&fault)) {
             Err(failure) => failed(failure),
-            Ok(Outcome::Scene(scene)) => match facts(&scene, stage, &cell.folder.inputs()) {
+            Ok(Outcome::Scene(scene)) => match facts(&scene, stage) {
                 Ok(facts) => Run { ran, end: End::Done(Product { stdout: Body::from(facts), files: Vec::new() }) },
                 Err(failure) => failed(failure),
             },
@@ -210,8 +210,7 @@ fn step(stage: &Stage, source: Source, device: DeviceChoice, task: &Task<'_>) ->
             Ok(Step::Merge(Merge { source, frame, size: cut.size(), pieces, format: *format }))
         }
         Stage::Film { video } => {
-            let Some(Content::Gather(pictures)) = task.ready.inputs.folder.child("frames").or_else(|| input(task, "frames"))
-            else {
+            let Some(Content::Gather(pictures)) = input(task, "frames") else {
                 return Err(missing());
             };
             let rate = looked(task)?.rate.ok_or_else(missing)?;
@@ -273,10 +272,9 @@ fn only_file(content: &Content) -> Option<Content> {
 }
 
 /// What the other steps have to know of a scene, if nothing is wrong with it.
-fn facts(scene: &Scene, stage: &Stage, inputs: &Path) -> Result<Vec<u8>, Failure> {
+fn facts(scene: &Scene, stage: &Stage) -> Result<Vec<u8>, Failure> {
     let Stage::Look { frames, split, video } = stage else { return Ok(Vec::new()) };
     // Paths are as the engine saw them, inside its sandbox.
-    let _ = inputs;
     let fatal: Vec<String> = scene
         .problems(&Path::new("/in").join(PROJECT))
         .into_iter()
@@ -288,14 +286,13 @@ fn facts(scene: &Scene, stage: &Stage, inputs: &Path) -> Result<Vec<u8>, Failure
         return Err(bad(format!("the scene cannot be rendered elsewhere: {}", fatal.join("; "))));
     }
     if split.pieces() > 1 {
-        scene.check_split(split).map_err(|refusal| bad(refusal.to_string()))?;
-        Cut::new(frames.clone(), *split, scene.size()).map_err(|refusal| bad(refusal.to_string()))?;
+        scene.split(*split).map_err(|refusal| bad(refusal.to_string()))?;
+        Cut::new(frames.clone(), *split, scene.facts().size).map_err(|refusal| bad(refusal.to_string()))?;
     }
-    let rate = plan::Rate::new(scene.frames_per_second.0, scene.frames_per_second.1);
-    if video.is_some() && rate.is_none() {
+    let facts = scene.facts();
+    if video.is_some() && facts.rate.is_none() {
         return Err(bad("the scene's frames per second are no rate, so there can be no film".to_owned()));
     }
-    let facts = Facts { size: scene.size(), rate };
     Ok(serde_json::to_vec(&facts).unwrap_or_default())
 }
 
