@@ -14,6 +14,7 @@ use crate::holdings::Holdings;
 use crate::hub_link::HubLink;
 use crate::lane::{Lane, Shared};
 use crate::outbox::Outbox;
+use crate::owner::IdleGate;
 use crate::watch::Cancels;
 
 /// The most specifications that a worker keeps; a hub forgets those of ended jobs.
@@ -36,6 +37,10 @@ pub struct Agent {
     pub(crate) resting: watch::Sender<Vec<u16>>,
     /// Whether the worker was paused through the hub.
     pub(crate) paused: watch::Sender<bool>,
+    /// The owner's idle command.
+    pub(crate) idle: Arc<IdleGate>,
+    /// The name of the control groups of programs.
+    pub(crate) group: String,
 }
 
 impl Drop for Agent {
@@ -68,11 +73,12 @@ impl Agent {
         outbox: Arc<Outbox>,
         hub: HubLink,
         depot: Arc<Depot>,
+        group: String,
     ) -> Self {
         let cancels = shared.cancels.clone();
         let (holdings, groups) = (Mutex::default(), Mutex::default());
         let (resting, paused) = (watch::Sender::default(), watch::Sender::default());
-        Self { outbox, hub, depot, holdings, groups, cancels, lanes, preparer, shared, resting, paused }
+        Self { outbox, hub, depot, holdings, groups, cancels, lanes, preparer, idle: shared.idle.clone(), shared, resting, paused, group }
     }
 
     /// The attempts and results that the worker holds.
@@ -239,9 +245,9 @@ mod tests {
         let (outbox, cancels) = (Arc::new(Outbox::default()), Arc::new(Cancels::default()));
         let runtime = tokio::runtime::Handle::current();
         let delivery = Delivery::new(runtime, depot.clone(), outbox.clone(), cancels.clone());
-        let shared = Arc::new(Shared { delivery, cancels, logs: mpsc::channel(1).0 });
+        let shared = Arc::new(Shared { delivery, cancels, logs: mpsc::channel(1).0, idle: Arc::default() });
         let preparer = Preparer::new(depot.clone(), hub.clone(), None, None);
-        Arc::new(Agent::new(Vec::new(), preparer, shared, outbox, hub, depot))
+        Arc::new(Agent::new(Vec::new(), preparer, shared, outbox, hub, depot, String::new()))
     }
 
     fn start(attempts: impl IntoIterator<Item = u64>) -> ToWorker {

@@ -3,6 +3,7 @@ use std::path::PathBuf;
 
 use std::time::Duration;
 
+use gleaner_machine::Preferences;
 use gleaner_wire::{Address, Amount, Offer, Runtime, WorkerId};
 
 /// How a worker runs.
@@ -28,6 +29,16 @@ pub struct Config {
     pub child: PathBuf,
     /// Only adapters whose name contains this, capitals or not.
     pub adapter: Option<String>,
+    /// Whether containers are offered, where an engine for them runs.
+    pub containers: bool,
+    /// Whether Blender is offered, where it is installed.
+    pub blender: bool,
+    /// Whether containers may reach the network if their job asks for it.
+    pub network: bool,
+    /// Whether containers run on a kernel of their own (gVisor).
+    pub gvisor: bool,
+    /// When the machine is its owner's, and what it costs.
+    pub preferences: Preferences,
 }
 
 /// Something that happened to a worker, for its owner to see.

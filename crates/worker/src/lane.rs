@@ -14,6 +14,7 @@ use crate::deliver::{Delivery, Sealing};
 use crate::failure::{End, Failure, Run};
 use crate::group::{Ready, ReadyProgram};
 use crate::log::{Log, Piece};
+use crate::owner::IdleGate;
 use crate::wasm::{Call, Ticking, Wasm};
 use crate::watch::{Cancels, Watch};
 use crate::wgsl::{self, Adapter, Launcher, Supervisor};
@@ -40,6 +41,8 @@ pub struct Shared {
     pub cancels: Arc<Cancels>,
     /// Where logs go.
     pub logs: mpsc::Sender<Piece>,
+    /// The owner's idle command, which makes room for tasks.
+    pub idle: Arc<IdleGate>,
 }
 
 #[derive(Default)]
@@ -193,6 +196,7 @@ fn work(queue: &Queue, engine: Engine, shared: &Shared) {
     };
     while let Some((ready, last)) = queue.next(&mut hands) {
         let (of, attempt) = (sealing(&ready), ready.attempt);
+        shared.idle.make_room();
         let run = catch_unwind(AssertUnwindSafe(|| hands.run(&ready, shared, &|| queue.ended(attempt))))
             .unwrap_or_else(|_| Run {
                 ran: Micros(0),
