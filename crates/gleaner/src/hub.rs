@@ -68,6 +68,9 @@ pub struct Args {
     /// Address where people without this program bring data by SFTP; the hub can read what comes this way
     #[arg(long, value_name = "ADDRESS")]
     sftp: Option<SocketAddr>,
+    /// Believe what workers say of their speed: they get work without being tested first
+    #[arg(long)]
+    trust_workers: bool,
     /// Listen on an address that other machines reach, although HTTP is not encrypted
     #[arg(long)]
     allow_remote: bool,

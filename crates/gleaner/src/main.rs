@@ -20,6 +20,7 @@ mod price;
 mod progress;
 mod purse;
 mod run;
+mod service;
 mod settings;
 mod share;
 mod sim;

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{
-    AttemptId, Cause, Hash, JobId, MESSAGE_BYTES_MAX, Micros, Millis, Offer, Output, Runtime, TaskSpec, WorkerId,
+    Amount, AttemptId, Cause, Hash, JobId, MESSAGE_BYTES_MAX, Micros, Millis, Offer, Output, Runtime, TaskSpec, WorkerId,
     WorkerKey,
 };
 
@@ -110,6 +110,8 @@ pub enum ToWorker {
     Acknowledge {
         /// The number of the batch.
         batch: u64,
+        /// What the worker has earned on this hub, ever.
+        earned: Amount,
     },
     /// The job has ended; its specifications may be forgotten.
     Forget(JobId),

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
-use gleaner_wire::{AttemptId, Cause, Finished, JobId, Micros, Outcome, StartAttempt, TaskSpec, ToWorker};
+use gleaner_wire::{Amount, AttemptId, Cause, Finished, JobId, Micros, Outcome, StartAttempt, TaskSpec, ToWorker};
 use tokio::sync::watch;
 
 use crate::depot::Depot;
@@ -41,6 +41,8 @@ pub struct Agent {
     pub(crate) idle: Arc<IdleGate>,
     /// The name of the control groups of programs.
     pub(crate) group: String,
+    /// What was earned on this hub.
+    pub(crate) earned: watch::Sender<Amount>,
 }
 
 impl Drop for Agent {
@@ -78,7 +80,7 @@ impl Agent {
         let cancels = shared.cancels.clone();
         let (holdings, groups) = (Mutex::default(), Mutex::default());
         let (resting, paused) = (watch::Sender::default(), watch::Sender::default());
-        Self { outbox, hub, depot, holdings, groups, cancels, lanes, preparer, idle: shared.idle.clone(), shared, resting, paused, group }
+        Self { outbox, hub, depot, holdings, groups, cancels, lanes, preparer, idle: shared.idle.clone(), shared, resting, paused, group, earned: watch::Sender::default() }
     }
 
     /// The attempts and results that the worker holds.
@@ -130,7 +132,10 @@ impl Agent {
             ToWorker::Spec { job, group, spec } => self.on_spec(job, group, spec)?,
             ToWorker::Start(starts) => self.on_start(starts)?,
             ToWorker::Cancel(attempts) => self.on_cancel(&attempts),
-            ToWorker::Acknowledge { batch } => self.on_acknowledge(batch),
+            ToWorker::Acknowledge { batch, earned } => {
+                self.on_acknowledge(batch);
+                self.earned.send_if_modified(|known| std::mem::replace(known, earned) != earned);
+            }
             ToWorker::Forget(job) => self.groups().retain(|(of, _), _| *of != job),
             ToWorker::Paused(paused) => {
                 self.paused.send_replace(paused);
@@ -284,7 +289,7 @@ mod tests {
         assert_eq!(ended.len(), 1);
         agent.on_message(ToWorker::Cancel(vec![AttemptId(1)])).expect("is in order");
         let batch = agent.holdings().finish(ended);
-        agent.on_message(ToWorker::Acknowledge { batch }).expect("is in order");
+        agent.on_message(ToWorker::Acknowledge { batch, earned: Amount::ZERO }).expect("is in order");
         assert!(!agent.cancels.has(AttemptId(1)));
         agent.on_message(ToWorker::Cancel(vec![AttemptId(1)])).expect("is in order");
         assert!(!agent.cancels.has(AttemptId(1)), "it is not held any more");

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use gleaner_machine::Preferences;
-use gleaner_wire::{Address, Amount, Offer, Runtime, WorkerId};
+use gleaner_wire::{Address, Amount, DeviceKind, Offer, Runtime, WorkerId};
 
 /// How a worker runs.
 #[derive(Clone, Debug)]
@@ -19,8 +19,8 @@ pub struct Config {
     pub region: String,
     /// The account that is paid, on a hub that settles on a chain.
     pub provider: Option<Address>,
-    /// The price for a second of one slot.
-    pub price_per_second: Amount,
+    /// What others ask for a second, by kind of device, for owners who follow the market.
+    pub market: Vec<(DeviceKind, Amount)>,
     /// WebAssembly programs that run at a time; 0 does not offer the processor.
     pub cpu_slots: u16,
     /// Whether GPUs are offered.
@@ -88,6 +88,13 @@ pub enum Report {
         /// Whether it was in time.
         in_time: bool,
     },
+    /// More was earned.
+    Earned {
+        /// On this hub, ever.
+        earned: Amount,
+        /// What the electricity for it cost since the worker started, if its owner named a tariff.
+        energy: Option<Amount>,
+    },
     /// Attempts ended.
     Finished {
         /// How many delivered.
@@ -132,6 +139,9 @@ pub enum Error {
     /// The name, the region or a price is not acceptable.
     #[error("the offer is not acceptable: {0}")]
     Offer(#[from] gleaner_wire::OfferError),
+    /// The price of electricity makes no sense.
+    #[error("the tariff makes no sense: {0}")]
+    Tariff(gleaner_machine::energy::TariffError),
     /// The hub does not let the worker in.
     #[error("the hub refused this worker: {0}")]
     Refused(String),

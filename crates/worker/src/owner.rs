@@ -8,19 +8,22 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
+use gleaner_machine::energy::{self, Meter, Millijoules, Milliwatts};
 use gleaner_machine::governor::{Effect, Governor, Hold, Ours, Reading};
 use gleaner_machine::idle::{Place, Runner, all_free};
 use gleaner_machine::probe::Tree;
 use gleaner_machine::watch::simulated::{FILE_NAME, Simulated};
 use gleaner_machine::watch::{Look, Session, Watcher};
 use gleaner_machine::{Device, Preferences};
-use gleaner_wire::Millis;
+use gleaner_wire::{Amount, Millis};
 
 use crate::agent::Agent;
 use crate::config::Report;
 
 /// How often it is looked.
 const EVERY: Duration = Duration::from_millis(500);
+/// How often it is told what was earned, at most.
+const TELL_EVERY: Duration = Duration::from_secs(10);
 /// A file of this name in the worker's folder pauses it.
 const PAUSED: &str = "paused";
 
@@ -115,6 +118,10 @@ struct Owner {
     governors: Vec<Governor>,
     /// Since when a device is being handed back.
     yielding: Vec<Option<Instant>>,
+    /// What each device has drawn while it worked.
+    meters: Vec<Meter>,
+    /// What was earned when it was last told, and when that was.
+    told: (Amount, Instant),
 }
 
 impl Owner {
@@ -126,7 +133,10 @@ impl Owner {
         for device in 0..ask.devices.len() as u16 {
             agent.rest(device, true);
         }
-        Self { agent, watcher: Watcher::new(Tree::at("/"), session), governors, yielding, ask }
+        let watts = |device: &Device| energy::power(device, ask.preferences.power(), None).0;
+        let meters = ask.devices.iter().map(|device| Meter::new(watts(device))).collect();
+        let (watcher, told) = (Watcher::new(Tree::at("/"), session), (Amount::ZERO, Instant::now()));
+        Self { agent, watcher, governors, yielding, meters, told, ask }
     }
 
     fn look(&mut self) {
@@ -136,9 +146,25 @@ impl Owner {
         let pids = self.our_pids();
         for position in 0..self.ask.devices.len() {
             let reading = self.reading(position, &look, simulated.as_ref(), paused, &pids);
+            let works = !self.agent.is_idle(position as u16);
+            self.meters[position].add(now(), reading.usage.power_mw.map(Milliwatts), works);
             self.judge(position, &reading);
         }
         self.idle();
+        self.tell_earnings();
+    }
+
+    /// Says what was earned, and what the electricity for it cost, now and then if it became more.
+    fn tell_earnings(&mut self) {
+        let earned = *self.agent.earned.borrow();
+        if earned == self.told.0 || self.told.1.elapsed() < TELL_EVERY {
+            return;
+        }
+        self.told = (earned, Instant::now());
+        let used = self.meters.iter().fold(0_u64, |sum, meter| sum.saturating_add(meter.used().0));
+        let tariff = self.ask.preferences.tariff().ok().flatten();
+        let energy = tariff.map(|tariff| tariff.cost(Millijoules(used)));
+        (self.ask.report)(Report::Earned { earned, energy });
     }
 
     fn reading(

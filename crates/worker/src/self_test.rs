@@ -2,10 +2,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use gleaner_machine::energy::{self, TariffError};
 use gleaner_machine::inventory::{Display, Memory, Ways};
 use gleaner_sandbox::Device as Node;
 use gleaner_wire::render::DeviceChoice;
-use gleaner_wire::{ByteSize, DeviceKind, DeviceOffer, Offer, Runtime, RuntimeOffer};
+use gleaner_wire::{Amount, ByteSize, DeviceKind, DeviceOffer, Offer, Runtime, RuntimeOffer};
 use tokio::runtime::Handle;
 
 use crate::cell::{self, Cells, Found};
@@ -23,6 +24,10 @@ const DISCRETE_MEMORY: u64 = 2 << 30;
 /// What is offered where the system does not say how much memory there is.
 const MEMORY_UNKNOWN: u64 = 1 << 30;
 const NAME_CHARS_MAX: usize = 64;
+/// What a provider keeps of a price, in hundredths of a percent.
+const KEPT_POINTS: u32 = 8500;
+/// The price of a second where the owner follows a market that has none yet: 0.36 GLN an hour.
+const PRICE_DEFAULT: Amount = Amount(100_000);
 const SCRATCH: &str = "scratch";
 const CELLS: &str = "cells";
 /// Thousandths of a processor core for each cell.
@@ -76,13 +81,22 @@ pub fn self_test(config: &Config, runtime: &Handle) -> Result<Tested, Error> {
     };
     let (mut offers, mut engines, mut known) = (Vec::new(), Vec::new(), Vec::new());
     for Device { offer, engine, machine } in devices {
-        offers.push(offer);
+        let price_per_second = price(config, &machine).map_err(Error::Tariff)?;
+        offers.push(DeviceOffer { price_per_second, ..offer });
         engines.push(engine);
         known.push(machine);
     }
     let (name, region) = (config.name.clone(), config.region.clone());
     let offer = Offer { name, region, provider: config.provider, devices: offers };
     Ok(Tested { offer, findings, engines, devices: known, wasm, cells: cells.map(Arc::new), group, adapters })
+}
+
+/// What is asked for a second of a device: what its owner or the market says, but never less than its electricity costs.
+fn price(config: &Config, device: &gleaner_machine::Device) -> Result<Amount, TariffError> {
+    let market = config.market.iter().find(|(kind, _)| *kind == device.kind).map(|(_, price)| *price);
+    let floor = energy::floor(device, &config.preferences, None, KEPT_POINTS)?;
+    let asked = energy::ask(config.preferences.price, market, floor.map(|floor| floor.per_second));
+    Ok(asked.map_or(PRICE_DEFAULT, |asked| asked.per_second))
 }
 
 /// Adds containers and Blender to what a device offers.
@@ -113,7 +127,7 @@ fn test_processor(config: &Config, scratch: &Path) -> Result<(Device, Arc<Wasm>)
         cards: 1,
         slots,
         network: config.network,
-        price_per_second: config.price_per_second,
+        price_per_second: Amount::ZERO,
         runtimes: vec![RuntimeOffer { runtime: Runtime::Wasm, score, loops_max: None, engine: None }],
     };
     let engine = Engine { wasm: Some(runtime.clone()), wgsl: None, cells: None };
@@ -221,7 +235,7 @@ fn offer_adapter(
         cards: 1,
         slots: 1,
         network: false,
-        price_per_second: config.price_per_second,
+        price_per_second: Amount::ZERO,
         runtimes: vec![runtime],
     };
     let machine = machine.unwrap_or_else(|| unknown_device(adapter.kind, &offer.name));

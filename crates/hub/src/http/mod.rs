@@ -74,6 +74,7 @@ pub(crate) fn router(shared: &Arc<Shared>) -> Router {
         .route("/metrics", get(health::metrics))
         .route("/upload", get(inbox::page))
         .route("/api/v1/chain", get(money::chain))
+        .route("/api/v1/prices", get(workers::prices))
         .route("/api/v1/faucet", post(money::faucet))
         .route("/api/v1/fiat/webhook", post(money::fiat_webhook))
         .route("/worker/v1", get(session::connect));

@@ -207,7 +207,7 @@ impl Outboxes {
         for worker in touched.drain(..) {
             let Some(Some(connection)) = self.connections.get_mut(worker.0 as usize) else { continue };
             connection.touched = false;
-            let sent = connection.send_all(core);
+            let sent = connection.send_all(worker, core);
             let close = connection.close.take();
             if sent && close.is_none() {
                 continue;
@@ -236,11 +236,11 @@ impl Outboxes {
 }
 
 impl Connection {
-    fn send_all(&mut self, core: &Core) -> bool {
+    fn send_all(&mut self, worker: WorkerId, core: &Core) -> bool {
         let mut sent = true;
         // First, so that a worker whose table is full has room for what it is to start.
         if let Some(batch) = self.acknowledge.take() {
-            sent &= self.backlog.push(&ToWorker::Acknowledge { batch });
+            sent &= self.backlog.push(&ToWorker::Acknowledge { batch, earned: core.earned(worker) });
         }
         for (job, group) in self.new_specs.drain(..) {
             if let Some(spec) = core.spec(job, group) {
@@ -335,6 +335,7 @@ mod tests {
             messages.iter().map(|message| if let ToWorker::Start(starts) = message { starts.len() } else { 0 });
         assert_eq!(counts.sum::<usize>(), 2000);
         assert!(messages.len() < 6, "{}", messages.len());
-        assert_eq!(messages[0], ToWorker::Acknowledge { batch: 4 }, "room is made before it is needed");
+        let earned = gleaner_wire::Amount::ZERO;
+        assert_eq!(messages[0], ToWorker::Acknowledge { batch: 4, earned }, "room is made before it is needed");
     }
 }
