@@ -5,6 +5,7 @@ Blender's own, as if the frame had been rendered here in one piece.
 """
 
 import os
+from array import array
 
 
 def finish(wanted):
@@ -27,8 +28,6 @@ def finish(wanted):
     path = os.path.join(wanted["out"], wanted["file"])
     scene.render.filepath = path
     bpy.ops.render.render(write_still=True, scene=scene.name)
-    for name in pictures.values():
-        os.remove(name)
     if not os.path.isfile(path):
         raise Refused("failed", "the engine wrote no picture")
     return {"file": wanted["file"]}
@@ -61,7 +60,7 @@ def merged_engine(path, extra, pictures):
             result = self.begin_result(0, 0, width, height, layer=layer)
             result.load_from_file(path)
             if layer in pictures:
-                result.layers[0].load_from_file(pictures[layer])
+                result.layers[0].passes["Combined"].rect.foreach_set(pictures[layer])
             self.end_result(result)
 
     return Merged
@@ -92,7 +91,19 @@ def denoise(scene, layer, wanted):
     bpy.ops.render.render(write_still=True, scene=bench.name)
     if not os.path.isfile(render.filepath):
         raise Refused("denoise", "the denoiser wrote no picture")
-    return render.filepath
+    return pixels(render.filepath)
+
+
+def pixels(path):
+    """The values of a picture, which is removed. Newer versions load only files with layers into a result."""
+    import bpy
+
+    image = bpy.data.images.load(path)
+    values = array("f", bytes(4 * len(image.pixels)))
+    image.pixels.foreach_get(values)
+    bpy.data.images.remove(image)
+    os.remove(path)
+    return values
 
 
 def connect(bench, cycles, layer, merged):

@@ -207,7 +207,7 @@ pub fn denoising_follows_merging(launch: &Launch) {
     let whole = picture(&stage.whole(3, Format::Exr));
     let apart = compare(&picture(&finished.expect("finishes")), &whole);
     println!("denoised after merging: {apart:?}");
-    assert!(apart.is_within(1e-3, 1e-4), "{apart:?}");
+    assert!(apart.is_within(1e-5, 1e-6), "{apart:?}");
     let noisy = Picture::new(whole.width(), whole.height(), plain(&light));
     assert!(!compare(&noisy, &whole).is_within(1e-3, 1e-4), "nothing was denoised");
 }
