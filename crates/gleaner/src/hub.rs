@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use gleaner_chain::genesis::Genesis;
+use gleaner_core::Params;
 use gleaner_hub::Bucket;
 use gleaner_hub::money::{ChainConfig, FiatConfig, ReconcileView};
 use gleaner_wire::{Amount, ByteSize};
@@ -177,6 +178,7 @@ pub async fn perform(settings: &Settings, args: &Args) -> Result<ExitCode> {
         bucket: args.bucket()?,
         relay: args.relay()?,
         sftp: args.sftp,
+        params: Params { screening: !args.trust_workers, ..Params::default() },
         ..gleaner_hub::Config::new(&folder, args.listen)
     };
     let mut hub = gleaner_hub::start(config).await?;
