@@ -2,7 +2,7 @@
 
 use crate::Error;
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// Deeper folders than this are nobody's data.
@@ -130,11 +130,6 @@ fn add_mode(path: &Path, mode: u32, bits: u32) -> std::io::Result<()> {
         return Ok(());
     }
     fs::set_permissions(path, fs::Permissions::from_mode(mode & 0o777 | bits))
-}
-
-/// Gives one path to a user.
-pub(crate) fn hand_over(path: &Path, to: Identity) -> std::io::Result<()> {
-    chown(path, Some(to.uid), Some(to.gid))
 }
 
 #[cfg(test)]

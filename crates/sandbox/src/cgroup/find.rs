@@ -27,6 +27,15 @@ impl Place {
     }
 }
 
+impl Drop for Place {
+    /// Leaves nothing behind, unless somebody else put something there.
+    fn drop(&mut self) {
+        for parent in self.parents() {
+            let _ = fs::remove_dir(parent);
+        }
+    }
+}
+
 /// Where hierarchies are mounted, out of `/proc/self/mountinfo`: by controller, and the second version's own.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Mounts {

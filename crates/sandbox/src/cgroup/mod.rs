@@ -14,6 +14,7 @@ use find::Place;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -24,7 +25,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// The groups of one worker.
 #[derive(Debug)]
 pub struct Groups {
-    place: Option<Place>,
+    place: Option<Arc<Place>>,
     missing: Option<String>,
     cleared: usize,
 }
@@ -42,7 +43,7 @@ impl Groups {
         match find::place(&format!("gleaner-{worker}")) {
             Ok(place) => {
                 let cleared = place.parents().iter().map(|parent| clear(parent)).max().unwrap_or(0);
-                Ok(Self { place: Some(place), missing: None, cleared })
+                Ok(Self { place: Some(Arc::new(place)), missing: None, cleared })
             }
             Err(why) => Ok(Self::none(&why)),
         }
@@ -70,26 +71,24 @@ impl Groups {
     pub(crate) fn create(&self, attempt: &str, limits: &Limits) -> Result<Option<Group>, Error> {
         let Some(place) = &self.place else { return Ok(None) };
         let failed = |error| Error::system("making a control group", error);
-        let group = match place {
-            Place::First(mounts) => Group::First(version_1::create(mounts, attempt, limits).map_err(failed)?),
-            Place::Second(parent) => Group::Second(version_2::create(parent, attempt, limits).map_err(failed)?),
+        let kind = match &**place {
+            Place::First(mounts) => Kind::First(version_1::create(mounts, attempt, limits).map_err(failed)?),
+            Place::Second(parent) => Kind::Second(version_2::create(parent, attempt, limits).map_err(failed)?),
         };
-        Ok(Some(group))
-    }
-}
-
-impl Drop for Groups {
-    /// Leaves nothing behind, unless a job still runs.
-    fn drop(&mut self) {
-        for parent in self.place.iter().flat_map(Place::parents) {
-            let _ = fs::remove_dir(parent);
-        }
+        Ok(Some(Group { kind, _place: place.clone() }))
     }
 }
 
 /// The group of one attempt. It is removed, and all in it killed, when it is dropped.
 #[derive(Debug)]
-pub(crate) enum Group {
+pub(crate) struct Group {
+    kind: Kind,
+    /// The parent is removed with the last of its groups.
+    _place: Arc<Place>,
+}
+
+#[derive(Debug)]
+enum Kind {
     First(version_1::Group),
     Second(version_2::Group),
 }
@@ -102,46 +101,46 @@ impl Group {
 
     /// How a container engine is told of the group: its path below the hierarchy.
     pub(crate) fn path(&self) -> &Path {
-        match self {
-            Self::First(group) => group.path(),
-            Self::Second(group) => group.path(),
+        match &self.kind {
+            Kind::First(group) => group.path(),
+            Kind::Second(group) => group.path(),
         }
     }
 
     /// Whether the kernel killed one of its processes for going beyond the group's memory.
     pub(crate) fn out_of_memory(&self) -> bool {
-        match self {
-            Self::First(group) => group.out_of_memory(),
-            Self::Second(group) => group.out_of_memory(),
+        match &self.kind {
+            Kind::First(group) => group.out_of_memory(),
+            Kind::Second(group) => group.out_of_memory(),
         }
     }
 
     pub(crate) fn memory_peak_bytes(&self) -> Option<u64> {
-        match self {
-            Self::First(group) => group.memory_peak_bytes(),
-            Self::Second(group) => group.memory_peak_bytes(),
+        match &self.kind {
+            Kind::First(group) => group.memory_peak_bytes(),
+            Kind::Second(group) => group.memory_peak_bytes(),
         }
     }
 
     pub(crate) fn cpu(&self) -> Option<Duration> {
-        match self {
-            Self::First(group) => group.cpu(),
-            Self::Second(group) => group.cpu(),
+        match &self.kind {
+            Kind::First(group) => group.cpu(),
+            Kind::Second(group) => group.cpu(),
         }
     }
 
     /// What freezes all of its processes at once.
     pub(crate) fn freezer(&self) -> Freezer {
-        match self {
-            Self::First(group) => group.freezer(),
-            Self::Second(group) => group.freezer(),
+        match &self.kind {
+            Kind::First(group) => group.freezer(),
+            Kind::Second(group) => group.freezer(),
         }
     }
 
     fn folders(&self) -> Vec<PathBuf> {
-        match self {
-            Self::First(group) => group.folders(),
-            Self::Second(group) => vec![group.folder().to_owned()],
+        match &self.kind {
+            Kind::First(group) => group.folders(),
+            Kind::Second(group) => vec![group.folder().to_owned()],
         }
     }
 }

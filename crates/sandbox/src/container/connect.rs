@@ -42,6 +42,7 @@ pub(super) struct Character {
     pub(super) plain_groups: bool,
     first_groups: bool,
     runtimes: Vec<String>,
+    default_runtime: String,
 }
 
 impl fmt::Display for Character {
@@ -65,6 +66,7 @@ impl Character {
             plain_groups: info.cgroup_driver == Some(SystemInfoCgroupDriverEnum::CGROUPFS),
             first_groups: info.cgroup_version == Some(SystemInfoCgroupVersionEnum::_1),
             runtimes: info.runtimes.unwrap_or_default().into_keys().collect(),
+            default_runtime: info.default_runtime.unwrap_or_default(),
         })
     }
 
@@ -78,10 +80,13 @@ impl Character {
         }
         match isolation {
             Isolation::EngineDefault => Ok(()),
-            Isolation::Gvisor if self.runtimes.iter().any(|name| name == "runsc") => Ok(()),
+            Isolation::Gvisor if self.default_runtime == "runsc" => Ok(()),
+            Isolation::Gvisor if !self.podman && self.runtimes.iter().any(|name| name == "runsc") => Ok(()),
+            // podman takes the wish over this API and does not fulfil it.
             Isolation::Gvisor => Err(Error::unavailable(
-                format!("{self} does not know gVisor"),
-                "Install it (Debian: apt install runsc) and add the runtime `runsc` to the engine's configuration",
+                format!("{self} would not use gVisor"),
+                "Install it (Debian: apt install runsc); then add the runtime `runsc` to Docker's daemon.json, or make it \
+                 the default of podman (runtime = \"runsc\" in containers.conf)",
             )),
         }
     }
@@ -99,6 +104,7 @@ mod tests {
             plain_groups: true,
             first_groups: true,
             runtimes: vec!["runc".into()],
+            default_runtime: "runc".into(),
         }
     }
 
@@ -121,7 +127,9 @@ mod tests {
     #[test]
     fn gvisor_is_never_silently_left_out() {
         assert!(character().check(Isolation::Gvisor).is_err());
-        let with = Character { runtimes: vec!["runsc".into()], ..character() };
-        assert!(with.check(Isolation::Gvisor).is_ok());
+        let known = Character { runtimes: vec!["runsc".into()], ..character() };
+        assert!(known.check(Isolation::Gvisor).is_err(), "podman does not choose by name");
+        assert!(Character { podman: false, ..known }.check(Isolation::Gvisor).is_ok());
+        assert!(Character { default_runtime: "runsc".into(), ..character() }.check(Isolation::Gvisor).is_ok());
     }
 }

@@ -13,6 +13,8 @@ use std::path::Path;
 
 /// The engine's own limit lies this much above that of our group, so that ours is reached first and counts it.
 const MEMORY_SLACK_BYTES: u64 = 64 << 20;
+/// The kernel counts this for a user, and all jobs run as the same one.
+const PROCESSES_OF_ALL_JOBS_MAX: u64 = 65_536;
 
 /// Describes the container. `parent` is our own group around it, where there is one.
 pub(super) fn describe(
@@ -107,7 +109,10 @@ fn signed(bytes: u64) -> i64 {
 fn ulimits(limits: &Limits) -> Vec<ResourcesUlimits> {
     let limit =
         |name: &str, value: i64| ResourcesUlimits { name: Some(name.to_owned()), soft: Some(value), hard: Some(value) };
-    vec![limit("core", 0), limit("nofile", 4096), limit("fsize", signed(limits.disk_bytes))]
+    // Named although `pids_limit` counts: engines set more by themselves than an engine without CAP_SYS_RESOURCE may.
+    let own = rustix::process::getrlimit(rustix::process::Resource::Nproc).maximum.unwrap_or(u64::MAX);
+    let processes = signed(own.min(PROCESSES_OF_ALL_JOBS_MAX));
+    vec![limit("core", 0), limit("nofile", 4096), limit("nproc", processes), limit("fsize", signed(limits.disk_bytes))]
 }
 
 /// A private `/tmp`, and one in place of each volume that the image declares: engines would make those on the disk of the

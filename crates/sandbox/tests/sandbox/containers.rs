@@ -101,7 +101,7 @@ async fn image_cannot_bring_a_volume_on_the_machines_disk_or_run_as_root() {
 async fn what_an_earlier_worker_left_is_removed_and_what_others_run_is_not() {
     let podman = Podman::start();
     let home = tempfile::tempdir().unwrap();
-    podman.import("localhost/box:1", &[]);
+    podman.import("localhost/box:1");
     let config = engine_config(&podman, home.path());
     let label = format!("{WORKER_LABEL}={}", config.worker);
     podman.run(&["run", "--detach", "--network", "none", "--label", &label, "localhost/box:1", "sleep", "1000"]);
@@ -127,7 +127,7 @@ async fn gvisor_is_used_where_it_is_installed_and_asked_for() {
         println!("skipped: gVisor is not installed (Debian: apt install runsc)");
         return;
     }
-    let podman = Podman::start();
+    let podman = Podman::start_with_gvisor();
     let home = tempfile::tempdir().unwrap();
     let config = EngineConfig { isolation: Isolation::Gvisor, ..engine_config(&podman, home.path()) };
     let engine = connect(config).await.unwrap();

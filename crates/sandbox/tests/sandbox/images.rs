@@ -86,8 +86,9 @@ async fn layout_that_is_not_what_its_digests_say_is_refused() {
 async fn least_used_images_make_room_and_the_owners_own_stay() {
     let podman = Podman::start();
     let home = tempfile::tempdir().unwrap();
-    podman.import("localhost/owners:1", &[]);
-    let (one, two) = (podman.archive_of("one", &["ENV N=1"]), podman.archive_of("two", &["ENV N=2"]));
+    podman.import("localhost/owners:1");
+    let archive = |name: &str| podman.archive_of(name, &serde_json::json!({ "Env": [format!("N={name}")] }));
+    let (one, two) = (archive("one"), archive("two"));
     let config = EngineConfig { images_bytes_max: 1, ..engine_config(&podman, home.path()) };
     let engine = engine(config).await;
     let first = image(&engine, ImageSource::Archive(one)).await.unwrap();

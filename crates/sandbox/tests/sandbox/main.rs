@@ -5,6 +5,7 @@
 #![expect(clippy::print_stdout, reason = "what is skipped is said")]
 
 mod attacker;
+mod box_image;
 mod bubblewrap;
 mod cell;
 mod containers;

@@ -1,6 +1,6 @@
 //! A podman of the test's own: storage, configuration, socket and image in a temporary folder, gone when it is dropped.
 
-use crate::attacker::attacker;
+use crate::box_image::write_archive;
 use std::fs;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ const CONFIGURATION: &str = r#"
 [containers]
 default_ulimits = ["nofile=1024:4096", "nproc=1024:1024"]
 [engine]
-runtime = "runc"
+runtime = "DEFAULT"
 cgroup_manager = "cgroupfs"
 events_logger = "file"
 [engine.runtimes]
@@ -31,8 +31,17 @@ impl Podman {
         Self::start_with("")
     }
 
+    /// One whose containers run under gVisor.
+    pub fn start_with_gvisor() -> Self {
+        Self::start_as("", "runsc")
+    }
+
     /// The same, with registries that it may reach without encryption, as their configuration is written.
     pub fn start_with(registries: &str) -> Self {
+        Self::start_as(registries, "runc")
+    }
+
+    fn start_as(registries: &str, runtime: &str) -> Self {
         // Short, because the name of a socket has at most 107 bytes.
         let folder = tempfile::Builder::new().prefix("pod").tempdir_in("/tmp").unwrap();
         let wrapper = folder.path().join("runsc");
@@ -42,7 +51,7 @@ impl Podman {
         )
         .unwrap();
         executable(&wrapper);
-        let configuration = CONFIGURATION.replace("RUNSC", &wrapper.to_string_lossy());
+        let configuration = CONFIGURATION.replace("RUNSC", &wrapper.to_string_lossy()).replace("DEFAULT", runtime);
         fs::write(folder.path().join("containers.conf"), configuration).unwrap();
         fs::write(folder.path().join("registries.conf"), registries).unwrap();
         let socket = format!("unix://{}", folder.path().join("s").display());
@@ -80,44 +89,24 @@ impl Podman {
         String::from_utf8(output.stdout).unwrap().trim().to_owned()
     }
 
-    /// An image of nothing but busybox, as an OCI archive; made by this podman and then forgotten by it.
+    /// An image of nothing but busybox, as an OCI archive.
     pub fn archive(&self) -> PathBuf {
-        self.archive_of("archive", &[])
+        self.archive_of("archive", &serde_json::json!({}))
     }
 
-    /// The same with changes such as `VOLUME /data`.
-    pub fn archive_of(&self, name: &str, changes: &[&str]) -> PathBuf {
+    /// The same with a configuration such as `{ "Volumes": { "/data": {} } }`.
+    pub fn archive_of(&self, name: &str, config: &serde_json::Value) -> PathBuf {
         let archive = self.folder.path().join(format!("{name}.tar"));
-        let tag = format!("localhost/{name}:1");
-        self.import(&tag, changes);
-        self.run(&["save", "--format", "oci-archive", "-o", &archive.to_string_lossy(), &tag]);
-        self.run(&["rmi", &tag]);
+        write_archive(&archive, config);
         archive
     }
 
-    /// Makes an image of busybox under a name.
-    pub fn import(&self, tag: &str, changes: &[&str]) {
-        let root = tempfile::tempdir().unwrap();
-        for folder in ["bin", "tmp", "etc", "in", "out", "checkpoint", "dev", "proc", "sys"] {
-            fs::create_dir(root.path().join(folder)).unwrap();
-        }
-        fs::copy("/bin/busybox", root.path().join("bin/busybox"))
-            .expect("busybox (Debian: apt install busybox-static)");
-        fs::copy(attacker(), root.path().join("bin/attack")).unwrap();
-        for name in ["sh", "cat", "echo", "id", "sleep", "ls", "touch", "mkdir", "grep", "ps"] {
-            std::os::unix::fs::symlink("busybox", root.path().join("bin").join(name)).unwrap();
-        }
-        fs::write(root.path().join("etc/tag"), tag).unwrap();
-        let tar = self.folder.path().join("root.tar");
-        let packed = Command::new("tar").arg("-C").arg(root.path()).arg("-cf").arg(&tar).arg(".").status().unwrap();
-        assert!(packed.success());
-        let tar = tar.to_string_lossy().into_owned();
-        let mut arguments = vec!["import", "--quiet"];
-        for change in changes {
-            arguments.extend(["--change", *change]);
-        }
-        arguments.extend([tar.as_str(), tag]);
-        self.run(&arguments);
+    /// Makes an image of busybox under a name, as the owner of the machine would.
+    pub fn import(&self, tag: &str) {
+        let archive = self.archive_of("import", &serde_json::json!({ "Labels": { "tag": tag } }));
+        let said = self.run(&["load", "--quiet", "--input", &archive.to_string_lossy()]);
+        let loaded = said.rsplit(' ').next().unwrap();
+        self.run(&["tag", loaded, tag]);
     }
 
     /// How many containers there are, running or not.

@@ -51,7 +51,7 @@ impl Registry {
     /// Makes an image and leaves it in the registry only.
     pub fn fill(&self, podman: &Podman, image: &str) {
         let name = self.name(image);
-        podman.import(&name, &[]);
+        podman.import(&name);
         podman.run(&["push", "--quiet", &name]);
         podman.run(&["rmi", &name]);
     }
