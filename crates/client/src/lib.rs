@@ -21,5 +21,5 @@ pub use error::Error;
 pub use events::{Events, Heard};
 pub use fetch::Fetched;
 pub use logs::Logs;
-pub use submit::{Draft, Package};
+pub use submit::{Draft, Package, Way};
 pub use token::Token;

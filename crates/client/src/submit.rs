@@ -1,5 +1,5 @@
 //! From a job file on disk to a job on the hub.
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use gleaner_wire::api::Submitted;
@@ -8,7 +8,7 @@ use gleaner_wire::{Hash, JobId, SignedOrder, WorkerKey};
 use reqwest::Method;
 use tokio::sync::watch;
 
-use crate::data::{Account, Attendant, Attending, Inputs, JobKeys, PushProgress, Steer};
+use crate::data::{Account, Attendant, Attending, Inputs, JobKeys, Local, PushProgress, Steer};
 use crate::{Client, Error};
 
 /// A job file that was read, with the number of its one submission: sent twice, it makes one job.
@@ -59,6 +59,16 @@ fn fresh_submission(path: &Path) -> Result<u128, Error> {
     Ok(u128::from_le_bytes(bytes))
 }
 
+/// Where workers find a job's inputs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Way {
+    /// On the hub: who submitted the job may leave.
+    #[default]
+    Hub,
+    /// Large ones on this machine, for as long as the job is attended; the hub has only lists of them.
+    Direct,
+}
+
 /// A job as it is sent: its data is on the hub, sealed, and its bytes are final, so that an order can name their hash.
 #[derive(Clone, Debug)]
 pub struct Package<'a> {
@@ -66,6 +76,7 @@ pub struct Package<'a> {
     /// The job, with datasets in place of files.
     pub file: JobFile,
     keys: JobKeys,
+    locals: Vec<Local>,
     body: Vec<u8>,
 }
 
@@ -85,33 +96,39 @@ impl Client {
     /// Pushes the files that a job names, as far as the hub does not have them, and submits it without an order. Who
     /// wants it to run keeps what comes with it: workers ask for the keys.
     pub async fn submit(&self, draft: &Draft) -> Result<(Submitted, Attending), Error> {
-        let package = self.pack(draft, None, |_, _| {}).await?;
+        let package = self.pack(draft, None, Way::Hub, |_, _| {}).await?;
         let submitted = self.send(&package, None).await?;
         let attending = self.attendant(&package, submitted.job).start();
         Ok((submitted, attending))
     }
 
-    /// Pushes the files that a job names, as far as the hub does not have them; `progress` hears of each, and `steer`
-    /// tells how.
+    /// Pushes the files that a job names, as far as the hub does not have them, or only the lists of them;
+    /// `progress` hears of each, and `steer` tells how.
     pub async fn pack<'a>(
         &self,
         draft: &'a Draft,
         steer: Option<watch::Receiver<Steer>>,
+        way: Way,
         mut progress: impl FnMut(&str, &PushProgress),
     ) -> Result<Package<'a>, Error> {
         let account = self.account()?;
-        let (pushed, keys) = (BTreeMap::new(), BTreeMap::new());
-        let mut inputs = Inputs { account, hub: self.data(), owner: self.requester(), draft, pushed, keys, steer };
+        let (pushed, keys, roots) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
+        let (owner, direct) = (self.requester(), way == Way::Direct);
+        let mut inputs = Inputs { account, hub: self.data(), owner, draft, pushed, keys, direct, roots, steer };
         let file = inputs.push_all(&mut progress).await?;
-        let keys = JobKeys::of(account, &file, draft.submission, &inputs.keys);
+        let (locals, keys) = (inputs.locals(), JobKeys::of(account, &file, draft.submission, &inputs.keys));
         let body = serde_json::to_vec(&file).map_err(|error| Error::answer(self.url(), error))?;
-        Ok(Package { draft, file, keys, body })
+        Ok(Package { draft, file, keys, locals, body })
     }
 
     /// Gives workers the keys of a job that was just submitted.
     pub fn attendant(&self, package: &Package<'_>, job: JobId) -> Attendant {
         let owner = self.account.as_ref().map_or(WorkerKey([0; 32]), Account::machine_key);
-        Attendant::new(self.data().clone(), job, package.submission(), owner, package.keys.clone())
+        let attendant = Attendant::new(self.data().clone(), job, package.submission(), owner, package.keys.clone());
+        match &self.account {
+            Some(account) => attendant.offering(account, package.locals.clone()),
+            None => attendant,
+        }
     }
 
     /// Submits a job, with its order where the hub's money is on a chain.

@@ -60,7 +60,7 @@ fn fill(folder: &Path) {
 
 fn push<'a>(client: &'a Client, name: &'a str) -> Push<'a> {
     let account = client.account().expect("has one");
-    Push { account, hub: client.data(), owner: "ada", name: Some(name), checksum: false, steer: None }
+    Push { account, hub: client.data(), owner: "ada", name: Some(name), checksum: false, steer: None, direct: false }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -17,6 +17,7 @@ pub mod measure;
 pub mod net;
 pub mod pack;
 pub mod parcel;
+pub mod resealed;
 pub mod seal;
 pub mod squeeze;
 pub mod store;

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::cut::Cutter;
-use crate::delta::Summer;
+use crate::delta::{Grain, Summer};
 use crate::seal::{AccountSecret, Error, Keys};
 use crate::squeeze::{Level, Squeezer};
 
@@ -41,7 +41,7 @@ pub fn pipeline(bytes: &[u8], level: Option<Level>) -> Result<Speeds, Error> {
     let (cut, ()) = timed(|| cutter.lengths(bytes, true, &mut lengths));
     let chunks = split(bytes, &lengths);
     let (hash, tags) = timed(|| chunks.iter().map(|chunk| keys.tag(chunk)).collect::<Vec<_>>());
-    let (sums, _) = timed(|| chunks.iter().map(|chunk| summer.sums(chunk).len()).sum::<usize>());
+    let (sums, _) = timed(|| chunks.iter().map(|chunk| summer.sums(Grain::Fine, chunk).len()).sum::<usize>());
     let (mut squeeze, mut seal, mut sealed) = (0.0, 0.0, 0);
     for (chunk, tag) in chunks.iter().zip(&tags) {
         let (seconds, text) = timed(|| squeezer.squeeze(chunk));
@@ -91,7 +91,7 @@ fn all(bytes: &[u8], keys: &Keys, cutter: &Cutter, summer: &Summer, squeezer: &m
     let (mut rest, mut sealed) = (bytes, 0);
     while !rest.is_empty() {
         let (chunk, after) = rest.split_at(cutter.first(rest));
-        black_box(summer.sums(chunk));
+        black_box(summer.sums(Grain::Fine, chunk));
         sealed += black_box(keys.seal(&keys.tag(chunk), squeezer.squeeze(chunk))).bytes.len();
         rest = after;
     }

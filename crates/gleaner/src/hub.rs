@@ -59,7 +59,7 @@ pub struct Args {
     /// Keep full segments of chunks in an S3-compatible bucket, as this TOML file says
     #[arg(long, value_name = "FILE")]
     bucket: Option<PathBuf>,
-    /// Address of the relay for machines that cannot reach each other [default: a free port beside --listen]
+    /// Address, for TCP and UDP, where machines behind routers meet [default: free ports beside --listen]
     #[arg(long, value_name = "ADDRESS|none")]
     relay: Option<String>,
     /// Starting credit of a requester that the hub has not seen before, with --chain none

@@ -108,7 +108,8 @@ fn prepare(settings: &Settings) -> Result<tokio::runtime::Runtime> {
         network::die_with(parent)?;
     }
     let level = match settings.verbose {
-        0 => "warn",
+        // A machine that serves until its command ends has nothing to say about that.
+        0 => "warn,iroh::socket=off",
         1 => "info",
         2.. => "debug",
     };

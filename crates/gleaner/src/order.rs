@@ -8,7 +8,7 @@ use gleaner_chain::primitives::B256;
 use gleaner_chain::receipt::{self, Receipt};
 use gleaner_chain::{market, order, wallet};
 use gleaner_client::data::Attendant;
-use gleaner_client::{Client, Draft, Package};
+use gleaner_client::{Client, Draft, Package, Way};
 use gleaner_core::plan;
 use gleaner_hub::money::{ApprovalView, ChainView, ReceiptsPage, SettlementView};
 use gleaner_wire::api::Submitted;
@@ -56,10 +56,10 @@ pub async fn purse(settings: &Settings, client: &Client) -> Result<Option<Purse>
 
 /// Submits a job: without a chain as it is, else with an order that covers its cap. Workers ask the attendant for its
 /// keys.
-pub async fn submit(client: &Client, purse: Option<&Purse>, draft: &Draft) -> Result<(Submitted, Attendant)> {
+pub async fn submit(client: &Client, purse: Option<&Purse>, draft: &Draft, way: Way) -> Result<(Submitted, Attendant)> {
     let mut pushing = Pushing::new();
     let steering = Steering::watch(client.account()?.steering());
-    let packed = client.pack(draft, Some(steering.receiver()), |name, so_far| pushing.show(name, so_far)).await;
+    let packed = client.pack(draft, Some(steering.receiver()), way, |name, so_far| pushing.show(name, so_far)).await;
     pushing.clear();
     let package = packed?;
     let Some(purse) = purse else {

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use gleaner_client::data::Attendant;
-use gleaner_client::{Client, Draft, Fetched};
+use gleaner_client::{Client, Draft, Fetched, Way};
 use gleaner_wire::api::{JobState, JobView, Submitted};
 use gleaner_wire::{JobId, WorkerKey};
 use tokio::time::Instant;
@@ -30,6 +30,9 @@ pub struct Args {
     /// Submit only: print the job's number and leave
     #[arg(long, conflicts_with = "out")]
     detach: bool,
+    /// Let workers fetch large inputs from this machine: the hub gets only lists of them, and you stay until the job ends
+    #[arg(long, conflicts_with = "detach")]
+    direct: bool,
     /// Print the ended job as JSON
     #[arg(long)]
     json: bool,
@@ -40,7 +43,8 @@ pub async fn perform(settings: &Settings, args: &Args) -> Result<ExitCode> {
     let draft = Draft::read(&args.file)?;
     let client = settings.client().await?;
     let purse = order::purse(settings, &client).await?;
-    let (submitted, attendant) = order::submit(&client, purse.as_ref(), &draft).await?;
+    let way = if args.direct { Way::Direct } else { Way::Hub };
+    let (submitted, attendant) = order::submit(&client, purse.as_ref(), &draft, way).await?;
     announce(&draft, &submitted);
     if args.detach {
         leave_keys(&client, &attendant).await?;

@@ -14,20 +14,27 @@ use crate::{Config, Error, logs};
 use gleaner_chain::rpc::Server;
 use gleaner_core::Params;
 use gleaner_data::net::relay::Relay;
-use gleaner_data::store::Place;
+use gleaner_data::store::{Place, is_open};
 use gleaner_wire::WorkerKey;
 use std::net::SocketAddr;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
 use tokio::sync::{oneshot, watch};
+
+/// How long a hub that stops waits for its store to be let go of, and how often it looks.
+const LET_GO_TIME_MAX: Duration = Duration::from_secs(30);
+const LET_GO_PAUSE: Duration = Duration::from_millis(5);
 
 /// A running hub. Dropped without [`Hub::stop`], it ends as if its process had been killed.
 pub struct Hub {
     address: SocketAddr,
     token_file: PathBuf,
+    /// Where its store lies.
+    chunks: PathBuf,
     ending: watch::Sender<Ending>,
     stopping: watch::Sender<bool>,
     keeper: Option<JoinHandle<()>>,
@@ -72,6 +79,7 @@ pub async fn start(config: Config) -> Result<Hub, Error> {
         None => None,
     };
     shared.relay_port = relay.as_ref().map(|relay| relay.address().port());
+    shared.discovery_port = relay.as_ref().map(|relay| relay.discovery().port);
     let sftp = match sftp_at {
         Some(address) => Some(sftp(address, &dir, &shared, stopping.subscribe()).await?),
         None => None,
@@ -94,6 +102,7 @@ pub async fn start(config: Config) -> Result<Hub, Error> {
     Ok(Hub {
         address,
         token_file,
+        chunks: dir.join("chunks"),
         ending,
         stopping,
         keeper: Some(keeper),
@@ -109,7 +118,7 @@ pub async fn start(config: Config) -> Result<Hub, Error> {
 async fn relay(address: SocketAddr, shared: &Shared) -> Result<Relay, Error> {
     let (tokens, data) = (Arc::clone(&shared.tokens), Arc::clone(&shared.data));
     let admits = move |key: &WorkerKey| tokens.is_connected(key) || data.is_guest(key);
-    Relay::start(address, admits).await.map_err(Error::Relay)
+    Relay::start(address, &shared.data.signer, admits).await.map_err(Error::Relay)
 }
 
 /// The door for people who bring data by SFTP.
@@ -189,6 +198,7 @@ fn open(
         data,
         inbox: uploads,
         relay_port: None,
+        discovery_port: None,
         archive,
         logs: log_reader,
         live,
@@ -227,6 +237,15 @@ impl Hub {
         if let Some(serving) = self.serving.take() {
             // Its port is free afterwards.
             let _ = serving.await;
+        }
+        self.let_go_of_the_store().await;
+    }
+
+    /// Requests under way, and an upload that is being sealed, use the store for a while longer.
+    async fn let_go_of_the_store(&self) {
+        let begun = Instant::now();
+        while is_open(&self.chunks) && begun.elapsed() < LET_GO_TIME_MAX {
+            tokio::time::sleep(LET_GO_PAUSE).await;
         }
     }
 

@@ -1,9 +1,10 @@
 //! Takes up what a program left, without being led anywhere else by it.
 //!
 //! Only regular files and folders are taken. Links are never followed, devices, pipes and sockets never opened, and a
-//! file is opened again only if it still is the one that was seen.
+//! file is opened again only if it still is the one that was seen. What changes while it is read is noticed.
 
 use crate::Error;
+use crate::reading::{Reading, Stamp};
 use crate::walk::{Closed, Met, open_root, walk};
 use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, Stat, fstat, openat2};
 use std::collections::BTreeMap;
@@ -51,8 +52,7 @@ pub struct Found {
     pub bytes: u64,
     /// Whether its owner may execute it. No other bit of its mode is kept.
     pub executable: bool,
-    device: u64,
-    inode: u64,
+    pub(crate) stamp: Stamp,
 }
 
 /// Something that was not taken.
@@ -97,8 +97,8 @@ impl fmt::Display for Why {
     }
 }
 
-/// Looks through the folder. It may be done while the program runs, for checkpoints: what changes meanwhile is taken as it
-/// was or is passed over.
+/// Looks through the folder. It may be done while the program runs: what changes meanwhile is taken as it was or is passed
+/// over, and [`Harvest::read`] notices it. [`crate::snapshot`] copies a folder that stood still.
 ///
 /// # Errors
 /// If the folder is not one, or holds more than the limits allow.
@@ -117,7 +117,7 @@ pub fn collect(folder: &Path, limits: CollectLimits) -> Result<Harvest, Error> {
             Met::Entry(path, stat) => {
                 harvest.take(path, stat);
                 *names.entry(stat.st_ino).or_default() += 1;
-                links.insert(stat.st_ino, u64::from(stat.st_nlink));
+                links.insert(stat.st_ino, wide(stat.st_nlink));
             }
         }
         let count = harvest.files.len() as u64 + harvest.folders.len() as u64 + harvest.refused_count;
@@ -134,6 +134,11 @@ pub fn collect(folder: &Path, limits: CollectLimits) -> Result<Harvest, Error> {
     harvest.files.sort_by(|left, right| left.path.cmp(&right.path));
     harvest.folders.sort();
     Ok(harvest)
+}
+
+/// Its width differs between processors.
+fn wide(count: impl Into<u64>) -> u64 {
+    count.into()
 }
 
 impl Harvest {
@@ -154,8 +159,7 @@ impl Harvest {
                 let bytes = u64::try_from(stat.st_size).unwrap_or(u64::MAX);
                 self.bytes = self.bytes.saturating_add(bytes);
                 let executable = stat.st_mode & 0o100 != 0;
-                let (device, inode) = (stat.st_dev, stat.st_ino);
-                self.files.push(Found { path: path.to_owned(), bytes, executable, device, inode });
+                self.files.push(Found { path: path.to_owned(), bytes, executable, stamp: Stamp::of(stat) });
             }
             FileType::Directory => self.folders.push(path.to_owned()),
             FileType::Symlink => self.refuse(path, Why::Link),
@@ -166,7 +170,7 @@ impl Harvest {
 
     /// A file with more names than were met has one elsewhere: it may be anybody's.
     fn drop_linked_from_outside(&mut self, outside: impl Fn(u64) -> bool) {
-        let (foreign, own): (Vec<_>, Vec<_>) = self.files.drain(..).partition(|found| outside(found.inode));
+        let (foreign, own): (Vec<_>, Vec<_>) = self.files.drain(..).partition(|found| outside(found.stamp.inode));
         self.files = own;
         for found in foreign {
             self.bytes = self.bytes.saturating_sub(found.bytes);
@@ -183,11 +187,19 @@ impl Harvest {
         let within = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
         let file = openat2(self.root.as_fd(), &found.path, flags, Mode::empty(), within)?;
         let stat = fstat(&file)?;
-        let same = (stat.st_dev, stat.st_ino) == (found.device, found.inode);
-        if !same || FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+        if !Stamp::of(&stat).same_file(&found.stamp) || FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
             return Err(io::Error::other(format!("{} was replaced meanwhile", found.path.display())));
         }
         Ok(File::from(file))
+    }
+
+    /// Opens a file that was found, to read it as it was then: no more bytes than it had, and an error of the kind
+    /// [`io::ErrorKind::ResourceBusy`], at the latest at its end, if it has changed since it was found.
+    ///
+    /// # Errors
+    /// If it is no longer there, or something else took its place.
+    pub fn read(&self, found: &Found) -> io::Result<Reading> {
+        Reading::new(self.open(found)?, found.stamp)
     }
 }
 

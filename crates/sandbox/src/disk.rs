@@ -3,7 +3,7 @@
 //! A file system of fixed size would need root or hold everything in memory, and a checkpoint has to be readable while the
 //! program runs and after a crash of the worker. So usage is added up several times a second, together with files that have
 //! no name any more but are held open, and the job is ended when it is too much. A single file is cut off by the kernel
-//! at once (`RLIMIT_FSIZE`), and a job never gets at the last of the disk: the reserve is the owner's.
+//! at once (`RLIMIT_FSIZE`), and jobs end when only the reserve of the disk is left: that is the owner's.
 
 use crate::process_tree::unnamed_bytes;
 use crate::walk::volume;

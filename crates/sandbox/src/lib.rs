@@ -4,7 +4,8 @@
 //! [`Engine`] for containers, by any engine that speaks Docker's API. A [`Job`] says what to run and within which
 //! [`Limits`]; starting it gives a [`Running`] and its [`Lines`]; waiting for it gives an [`Ending`] with a certain
 //! [`Cause`]. The program sees `/in` (read-only), `/out` and `/checkpoint`, a private `/tmp`, and the system's or the
-//! image's own files read-only. [`collect`] takes up what it left without following any link.
+//! image's own files read-only. [`collect`] takes up what it left without following any link, and [`snapshot`] copies its
+//! checkpoint while it runs.
 //!
 //! **Nothing outlives its worker.** Processes die with it by the kernel's hand, a watchdog process removes containers, and
 //! [`Groups::open`] and [`Engine::connect`] end what an earlier worker of the same name left nevertheless.
@@ -25,7 +26,9 @@ mod helper;
 mod job;
 mod lines;
 mod process_tree;
+mod reading;
 mod running;
+mod snapshot;
 mod supervise;
 mod walk;
 
@@ -42,4 +45,6 @@ pub use folder::{Folder, Identity};
 pub use helper::{Helper, run_helper};
 pub use job::{ARGUMENTS_MAX, COMMAND_BYTES_MAX, DEVICES_MAX, Device, Job, Limits, Network};
 pub use lines::{LINE_BYTES_MAX, LINES_WAITING_MAX, Line, Lines, Stream};
+pub use reading::Reading;
 pub use running::{Controls, Running};
+pub use snapshot::{Snapshot, snapshot};

@@ -33,6 +33,13 @@ pub(crate) fn descendants(root: i32) -> Vec<i32> {
     found
 }
 
+/// Whether a process is stopped or has ended.
+pub(crate) fn stands_still(process: i32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    let state = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_ascii_whitespace().next());
+    state.is_none_or(|state| matches!(state, "T" | "t" | "Z" | "X"))
+}
+
 /// Memory that these processes have for themselves or share among each other, from `/proc/PID/status`.
 pub(crate) fn memory_bytes(processes: &[i32]) -> u64 {
     let of = |process: &i32| fs::read_to_string(format!("/proc/{process}/status")).map_or(0, |text| resident(&text));

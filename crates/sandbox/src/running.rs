@@ -10,7 +10,7 @@ pub(crate) const ORDERS_MAX: usize = 16;
 #[derive(Debug)]
 pub(crate) enum Order {
     Stop { grace: Duration },
-    Freeze(bool),
+    Freeze { frozen: bool, done: oneshot::Sender<bool> },
 }
 
 /// A running job. Dropping it, and every [`Controls`] made of it, kills the job.
@@ -56,13 +56,19 @@ impl Controls {
         let _ = self.0.send(Order::Stop { grace }).await;
     }
 
-    /// Stops its processes where they are; their memory stays. The time limit stands still as well.
-    pub async fn freeze(&self) {
-        let _ = self.0.send(Order::Freeze(true)).await;
+    /// Stops its processes where they are, and says whether they stand still now; their memory stays. The time limit stands
+    /// still as well. A job that is being stopped or has ended is not frozen.
+    pub async fn freeze(&self) -> bool {
+        self.set_frozen(true).await
     }
 
-    /// Lets it run on.
-    pub async fn thaw(&self) {
-        let _ = self.0.send(Order::Freeze(false)).await;
+    /// Lets it run on, and says whether it does.
+    pub async fn thaw(&self) -> bool {
+        self.set_frozen(false).await
+    }
+
+    async fn set_frozen(&self, frozen: bool) -> bool {
+        let (done, answer) = oneshot::channel();
+        self.0.send(Order::Freeze { frozen, done }).await.is_ok() && answer.await.unwrap_or(false)
     }
 }

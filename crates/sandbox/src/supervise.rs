@@ -2,7 +2,7 @@
 //!
 //! The same loop serves both back ends. It knows a job only as a [`Cage`] that can be told to end.
 
-use crate::cgroup::Group;
+use crate::cgroup::{Group, Observed};
 use crate::disk::{Disk, Sight, Verdict};
 use crate::ending::{Doom, Exit, judge};
 use crate::process_tree::{descendants, memory_bytes};
@@ -25,8 +25,8 @@ pub(crate) trait Cage: Send + Sync {
     fn terminate(&self) -> impl Future<Output = ()> + Send;
     /// Ends everything in the cage.
     fn kill(&self) -> impl Future<Output = ()> + Send;
-    /// Stops everything where it is, or lets it go on.
-    fn freeze(&self, frozen: bool) -> impl Future<Output = ()> + Send;
+    /// Stops everything where it is, or lets it go on, and says whether that is so now.
+    fn freeze(&self, frozen: bool) -> impl Future<Output = bool> + Send;
     /// The process from which all in the cage descend, if this machine can see it.
     fn first_process(&self) -> Option<i32>;
 }
@@ -36,6 +36,8 @@ pub(crate) trait Cage: Send + Sync {
 pub(crate) struct Watched<C> {
     pub(crate) cage: C,
     pub(crate) group: Option<Group>,
+    /// A group that is not ours, where there is no other.
+    pub(crate) observed: Option<Observed>,
     pub(crate) disk: Disk,
     pub(crate) limits: Limits,
     /// Whether memory has to be measured here, because nothing else limits it.
@@ -126,11 +128,11 @@ impl<C: Cage> Supervisor<C> {
 
     async fn obey(&mut self, order: Order) {
         match order {
-            Order::Freeze(frozen) if self.doom.is_none() => {
+            Order::Freeze { frozen, done } if self.doom.is_none() => {
                 self.clock.run(!frozen);
-                self.watched.cage.freeze(frozen).await;
+                let _ = done.send(self.watched.cage.freeze(frozen).await);
             }
-            Order::Freeze(_) => {}
+            Order::Freeze { done, .. } => drop(done),
             Order::Stop { grace } if grace.is_zero() => self.end(Doom::Stopped).await,
             Order::Stop { grace } => {
                 self.thaw().await;
@@ -157,6 +159,9 @@ impl<C: Cage> Supervisor<C> {
     }
 
     async fn tick(&mut self) -> Option<Exit> {
+        if let Some(observed) = &mut self.watched.observed {
+            observed.look();
+        }
         if let Some(killed_at) = self.killed_at {
             return (killed_at.elapsed() > END_TIME_MAX).then(stuck);
         }
@@ -213,13 +218,20 @@ impl<C: Cage> Supervisor<C> {
         }
         let group = self.watched.group.take().map(Arc::new);
         let measured = (self.memory_peak_bytes > 0).then_some(self.memory_peak_bytes);
+        let observed = self.watched.observed.take();
+        let seen = observed.as_ref();
         let usage = Usage {
             time,
-            cpu: group.as_ref().and_then(|group| group.cpu()),
-            memory_peak_bytes: group.as_ref().and_then(|group| group.memory_peak_bytes()).or(measured),
+            cpu: group.as_ref().and_then(|group| group.cpu()).or(seen.and_then(|seen| seen.cpu)),
+            memory_peak_bytes: group
+                .as_ref()
+                .and_then(|group| group.memory_peak_bytes())
+                .or(seen.and_then(|seen| seen.memory_peak_bytes))
+                .or(measured),
             disk_peak_bytes: self.disk_peak_bytes,
         };
-        let out_of_memory = group.as_ref().is_some_and(|group| group.out_of_memory());
+        let out_of_memory =
+            group.as_ref().is_some_and(|group| group.out_of_memory()) || seen.is_some_and(|seen| seen.out_of_memory);
         let _ = spawn_blocking(move || drop(group)).await;
         let cause = if self.machine_full { machine_full() } else { judge(self.doom, out_of_memory, exit) };
         Ending { cause, usage }

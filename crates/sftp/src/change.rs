@@ -36,7 +36,15 @@ struct Top {
 struct State {
     writers: usize,
     changed: Option<Instant>,
+    /// It was told of, and has not changed since.
+    is_told: bool,
     interrupted: BTreeSet<Vec<u8>>,
+}
+
+impl State {
+    fn change(&mut self) {
+        (self.changed, self.is_told) = (Some(Instant::now()), false);
+    }
 }
 
 /// The changes that the hub has not heard of.
@@ -47,8 +55,8 @@ pub struct Changes {
 }
 
 impl Changes {
-    /// Waits for a top that changed, has not been touched for as long as `calm`, and is not being written. Meant for one
-    /// caller at a time.
+    /// Waits for a top that changed, has not been touched for as long as `calm`, and is not being written. It is told again
+    /// until [`Changes::heard`]. Meant for one caller at a time.
     pub async fn next_quiet(&self, calm: Duration) -> Quiet {
         loop {
             let notified = self.notify.notified();
@@ -73,17 +81,34 @@ impl Changes {
             return Err(Some(changed + calm));
         }
         let top = top.clone();
-        let interrupted = match tops.get_mut(&top) {
-            Some(state) if !state.interrupted.is_empty() => {
-                state.changed = None;
-                state.interrupted.iter().cloned().collect()
-            }
-            _ => {
-                tops.remove(&top);
-                Vec::new()
-            }
-        };
+        let state = tops.entry(top.clone()).or_default();
+        state.is_told = true;
+        let interrupted = state.interrupted.iter().cloned().collect();
         Ok(Quiet { folder: top.folder, name: top.name, interrupted })
+    }
+
+    /// Whoever was told of a change writes it down by `note`, and from then on it is not pending here. What has changed
+    /// again meanwhile is not written down, and told again.
+    pub fn heard(&self, quiet: &Quiet, note: impl FnOnce()) {
+        let top = Top { folder: quiet.folder.clone(), name: quiet.name.clone() };
+        let mut tops = self.tops();
+        let Some(state) = tops.get_mut(&top).filter(|state| state.is_told) else { return };
+        // Under the lock, so that at every moment somebody knows of the change.
+        note();
+        if state.interrupted.is_empty() {
+            tops.remove(&top);
+        } else {
+            state.changed = None;
+        }
+    }
+
+    /// Whether a top of a user's folder is being written, was interrupted, or has changed since it was last heard of.
+    pub fn is_pending(&self, folder: &str, name: &[u8]) -> bool {
+        let tops = self.tops();
+        let has = |name: Option<&[u8]>| {
+            tops.contains_key(&Top { folder: folder.to_string(), name: name.map(<[u8]>::to_vec) })
+        };
+        has(Some(name)) || has(None)
     }
 
     fn tops(&self) -> MutexGuard<'_, BTreeMap<Top, State>> {
@@ -119,7 +144,7 @@ impl Changes {
         }
         let state = tops.entry(top.clone()).or_default();
         update(state);
-        state.changed = Some(Instant::now());
+        state.change();
         self.notify.notify_one();
         top
     }
@@ -146,7 +171,7 @@ impl Drop for Writing {
         let mut tops = self.changes.tops();
         let state = tops.entry(self.top.clone()).or_default();
         state.writers = state.writers.saturating_sub(1);
-        state.changed = Some(Instant::now());
+        state.change();
         if let Some(place) = self.place.take() {
             if self.is_closed {
                 state.interrupted.remove(&place);
@@ -172,35 +197,42 @@ mod tests {
         Quiet { folder: "ada".into(), name: Some(name.into()), interrupted }
     }
 
+    /// What is quiet, told and heard.
+    fn heard(changes: &Changes) -> Result<Quiet, Option<Instant>> {
+        let quiet = changes.take_quiet(Duration::ZERO)?;
+        changes.heard(&quiet, || {});
+        Ok(quiet)
+    }
+
     #[test]
     fn many_files_in_one_folder_are_one_change() {
         let changes = Arc::new(Changes::default());
         for file in 0..100 {
             changes.opened("ada", place(&format!("scene/{file}"))).close();
         }
-        assert_eq!(changes.take_quiet(Duration::ZERO), Ok(quiet("scene", &[])));
-        assert_eq!(changes.take_quiet(Duration::ZERO), Err(None));
+        assert_eq!(heard(&changes), Ok(quiet("scene", &[])));
+        assert_eq!(heard(&changes), Err(None));
     }
 
     #[test]
     fn nothing_is_quiet_while_it_is_written_or_too_soon_after() {
         let changes = Arc::new(Changes::default());
         let writing = changes.opened("ada", place("scene/file"));
-        assert_eq!(changes.take_quiet(Duration::ZERO), Err(None));
+        assert_eq!(heard(&changes), Err(None));
         writing.close();
         assert!(matches!(changes.take_quiet(Duration::from_secs(60)), Err(Some(_))));
-        assert_eq!(changes.take_quiet(Duration::ZERO), Ok(quiet("scene", &[])));
+        assert_eq!(heard(&changes), Ok(quiet("scene", &[])));
     }
 
     #[test]
     fn an_interrupted_file_is_named_until_it_is_finished() {
         let changes = Arc::new(Changes::default());
         drop(changes.opened("ada", place("scene/file")));
-        assert_eq!(changes.take_quiet(Duration::ZERO), Ok(quiet("scene", &["scene/file"])));
+        assert_eq!(heard(&changes), Ok(quiet("scene", &["scene/file"])));
         changes.touched("ada", Some(b"scene/other"));
-        assert_eq!(changes.take_quiet(Duration::ZERO), Ok(quiet("scene", &["scene/file"])));
+        assert_eq!(heard(&changes), Ok(quiet("scene", &["scene/file"])));
         changes.opened("ada", place("scene/file")).close();
-        assert_eq!(changes.take_quiet(Duration::ZERO), Ok(quiet("scene", &[])));
+        assert_eq!(heard(&changes), Ok(quiet("scene", &[])));
     }
 
     #[test]
@@ -208,7 +240,7 @@ mod tests {
         let changes = Arc::new(Changes::default());
         drop(changes.opened("ada", place("scene/file")));
         changes.replaced("ada", Some(b"scene/file"));
-        assert_eq!(changes.take_quiet(Duration::ZERO), Ok(quiet("scene", &[])));
+        assert_eq!(heard(&changes), Ok(quiet("scene", &[])));
     }
 
     #[test]
@@ -219,5 +251,25 @@ mod tests {
         }
         assert_eq!(changes.tops().len(), TOPS_MAX + 1);
         assert!(changes.tops().contains_key(&Top { folder: "ada".into(), name: None }));
+    }
+
+    #[test]
+    fn a_change_is_pending_until_it_was_heard_of_and_not_changed_since() {
+        let changes = Arc::new(Changes::default());
+        assert!(!changes.is_pending("ada", b"scene"));
+        let writing = changes.opened("ada", place("scene/file"));
+        assert!(changes.is_pending("ada", b"scene"));
+        writing.close();
+        let told = changes.take_quiet(Duration::ZERO).expect("it is quiet");
+        assert!(changes.is_pending("ada", b"scene"));
+        changes.touched("ada", Some(b"scene/other"));
+        changes.heard(&told, || panic!("it has changed again"));
+        assert!(changes.is_pending("ada", b"scene"), "it has changed again");
+        assert_eq!(heard(&changes), Ok(quiet("scene", &[])));
+        assert!(!changes.is_pending("ada", b"scene"));
+        drop(changes.opened("ada", place("scene/file")));
+        assert_eq!(heard(&changes), Ok(quiet("scene", &["scene/file"])));
+        assert!(changes.is_pending("ada", b"scene"), "it is not whole");
+        assert_eq!(heard(&changes), Err(None), "but told once");
     }
 }

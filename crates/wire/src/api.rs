@@ -271,6 +271,39 @@ pub struct DatasetView {
     pub until_ms: Option<u64>,
     /// Chunks of it that are here.
     pub held: u64,
+    /// Machines that fetch or offer it at the moment.
+    pub machines: u64,
+}
+
+/// What workers have sent each other of datasets, as their receivers have signed for it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeedingView {
+    /// All of it, in bytes of chunks.
+    pub bytes: u64,
+    /// By whom, for which job, of which dataset; the most first, bounded.
+    pub seeded: Vec<SeededView>,
+}
+
+/// What one worker has sent to others of one dataset, for one job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeededView {
+    /// Who sent.
+    pub worker: WorkerKey,
+    /// The newest job that read the dataset then; none if none did.
+    pub job: Option<JobId>,
+    /// The root of the dataset.
+    pub root: crate::Hash,
+    /// Bytes of chunks.
+    pub bytes: u64,
+}
+
+/// What became of receipts that a worker handed in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeedingTaken {
+    /// Bytes that were counted.
+    pub bytes: u64,
+    /// Receipts that were refused; they need not be handed in again.
+    pub refused: u64,
 }
 
 /// What a check of a hub's store found.
@@ -326,6 +359,9 @@ pub struct NetworkView {
     pub hub: WorkerKey,
     /// The port of its relay, on the host where its API is; none if it runs none.
     pub relay_port: Option<u16>,
+    /// The UDP port on the same host where the hub, proving its key, tells machines by which address it sees them.
+    #[serde(default)]
+    pub discovery_port: Option<u16>,
 }
 
 /// One output in a list of results.

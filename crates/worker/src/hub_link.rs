@@ -43,13 +43,6 @@ impl HubLink {
         self.current.send_replace(Link::Waiting);
     }
 
-    /// Where the hub's relay is, as this machine reaches it.
-    pub fn relay_url(&self, port: u16) -> Option<String> {
-        let host = self.client.url().strip_prefix("http://")?;
-        let host = host.rsplit_once(':').map_or(host, |(host, _)| host);
-        Some(format!("http://{host}:{port}"))
-    }
-
     /// The hub, once a connection stands.
     pub async fn connected(&self) -> Result<HubData, Failure> {
         let mut current = self.current.subscribe();

@@ -13,6 +13,8 @@ use gleaner_wire::{Hash, WorkerKey};
 use crate::Error;
 
 const SECRET_BYTES: usize = 32;
+/// Datasets of which it is remembered where they came from.
+const PLACES_MAX: usize = 1000;
 /// What stands before a name that is not sealed.
 const PLAIN: &[u8] = b"plain:";
 
@@ -96,6 +98,24 @@ impl Account {
         Some(PathBuf::from(std::ffi::OsString::from_vec(bytes)))
     }
 
+    /// Notes which folder or file a dataset was made of, so that workers can be given what they miss of it.
+    pub(crate) fn note_place(&self, root: &Hash, path: &Path) {
+        let folder = self.folder.join("places");
+        let noted = std::fs::create_dir_all(&folder).and_then(|()| {
+            std::fs::write(folder.join(root.to_string()), path.as_os_str().as_encoded_bytes())?;
+            forget_beyond(&folder, PLACES_MAX)
+        });
+        if let Err(error) = noted {
+            tracing::warn!(%error, "where a dataset came from is not remembered");
+        }
+    }
+
+    /// The folder or file that a dataset was made of, if that was here.
+    pub(crate) fn place_of(&self, root: &Hash) -> Option<PathBuf> {
+        let bytes = std::fs::read(self.folder.join("places").join(root.to_string())).ok()?;
+        Some(PathBuf::from(std::ffi::OsString::from_vec(bytes))).filter(|path| path.exists())
+    }
+
     /// A name, sealed so that only its owner reads it.
     pub(crate) fn seal_label(&self, name: &str) -> String {
         super::hex(&self.label_keys().seal_short(0, name.as_bytes()))
@@ -120,6 +140,17 @@ impl Account {
     fn label_keys(&self) -> Keys {
         self.secret.derive(b"labels").keys()
     }
+}
+
+/// Removes the oldest files of a folder that has too many.
+fn forget_beyond(folder: &Path, count: usize) -> std::io::Result<()> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        files.push((entry.metadata()?.modified()?, entry.path()));
+    }
+    files.sort();
+    files.iter().rev().skip(count).try_for_each(|(_, path)| std::fs::remove_file(path))
 }
 
 fn read(path: &Path) -> Result<[u8; SECRET_BYTES], Error> {
@@ -177,6 +208,25 @@ mod tests {
     }
 
     #[test]
+    fn it_is_remembered_where_the_newest_datasets_came_from() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let account = Account::open(&dir.path().join("data")).expect("opens");
+        let root = |number: u16| Hash::of(&number.to_le_bytes());
+        account.note_place(&root(0), dir.path());
+        assert_eq!(account.place_of(&root(0)).as_deref(), Some(dir.path()));
+        account.note_place(&root(1), &dir.path().join("gone"));
+        assert_eq!(account.place_of(&root(1)), None);
+        let places = dir.path().join("data/places");
+        let age = |number: u16| {
+            let file = File::options().write(true).open(places.join(root(number).to_string())).expect("there");
+            file.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(number.into())).expect("set");
+        };
+        (0..2).for_each(age);
+        forget_beyond(&places, 1).expect("swept");
+        assert!(!places.join(root(0).to_string()).exists() && places.join(root(1).to_string()).exists());
+    }
+
+    #[test]
     fn names_are_read_by_their_owner_only() {
         let dir = tempfile::tempdir().expect("a folder");
         let (one, other) = (dir.path().join("one"), dir.path().join("other"));
@@ -202,6 +252,7 @@ mod tests {
             made_ms: 0,
             until_ms: None,
             held: 1,
+            machines: 0,
         };
         let uploaded = view(&plain);
         assert_eq!(account.find(std::slice::from_ref(&uploaded), "films"), Some(&uploaded));

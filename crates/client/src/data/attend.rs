@@ -4,7 +4,8 @@ use std::time::Duration;
 use gleaner_wire::api::KeysLeft;
 use gleaner_wire::{JobId, WorkerKey};
 
-use super::{Account, HubData, JobKeys};
+use super::direct::Serving;
+use super::{Account, HubData, JobKeys, Local};
 use crate::Error;
 
 const PAUSE: Duration = Duration::from_secs(1);
@@ -17,22 +18,34 @@ pub struct Attendant {
     submission: u128,
     owner: WorkerKey,
     keys: JobKeys,
+    /// What was pushed from here, and whose it is.
+    locals: Option<(Account, Vec<Local>)>,
 }
 
-/// Somebody answers in the background while this lives.
+/// Somebody answers in the background while this lives, and gives workers what they miss of the job's data.
 #[derive(Debug)]
-pub struct Attending(tokio::task::JoinHandle<()>);
+pub struct Attending {
+    answering: tokio::task::JoinHandle<()>,
+    _serving: Option<Serving>,
+}
 
 impl Drop for Attending {
     fn drop(&mut self) {
-        self.0.abort();
+        self.answering.abort();
     }
 }
 
 impl Attendant {
     /// For a job that was submitted with these keys.
     pub(crate) fn new(hub: HubData, job: JobId, submission: u128, owner: WorkerKey, keys: JobKeys) -> Self {
-        Self { hub, job, submission, owner, keys }
+        Self { hub, job, submission, owner, keys, locals: None }
+    }
+
+    /// Offers workers what was pushed from here, too.
+    #[must_use]
+    pub(crate) fn offering(mut self, account: &Account, locals: Vec<Local>) -> Self {
+        self.locals = Some((account.clone(), locals));
+        self
     }
 
     /// For a job that was submitted before, by the same account, from wherever.
@@ -45,7 +58,11 @@ impl Attendant {
             keys.tasks.push(found.open(group, &account.machine()).ok_or(Error::NoKeys(job))?);
             number = found.submission;
         }
-        Ok(Self::new(hub.clone(), job, number, account.machine_key(), keys))
+        let locals = Local::of_job(hub, account, job).await.unwrap_or_else(|error| {
+            tracing::debug!(%error, "workers fetch the job's data from the hub and each other only");
+            Vec::new()
+        });
+        Ok(Self::new(hub.clone(), job, number, account.machine_key(), keys).offering(account, locals))
     }
 
     /// The keys.
@@ -55,8 +72,11 @@ impl Attendant {
 
     /// Answers in the background for as long as what this returns lives.
     #[must_use]
-    pub fn start(self) -> Attending {
-        Attending(tokio::spawn(async move { self.attend().await }))
+    pub fn start(mut self) -> Attending {
+        let locals = self.locals.take();
+        let serve = |(account, locals): (Account, Vec<Local>)| Serving::start(self.hub.clone(), account.keys(), locals);
+        let serving = locals.and_then(serve);
+        Attending { answering: tokio::spawn(async move { self.attend().await }), _serving: serving }
     }
 
     /// Answers until it is dropped.

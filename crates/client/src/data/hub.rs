@@ -5,9 +5,12 @@ use std::time::Duration;
 use bytes::Bytes;
 use ed25519_dalek::SigningKey;
 use gleaner_data::net::http::{Access, Cache};
+use gleaner_data::net::{Claim, Discovery, RelayAt};
 use gleaner_data::pack::Listing;
 use gleaner_data::seal::{DatasetKey, SignedTaskKeys};
-use gleaner_wire::api::{CheckView, DatasetView, KeysLeft, KeysView, KeysWanted, NetworkView};
+use gleaner_wire::api::{
+    CheckView, DatasetView, KeysLeft, KeysView, KeysWanted, NetworkView, SeedingTaken, SeedingView,
+};
 use gleaner_wire::{DataRef, Hash, JobId, WorkerKey};
 use reqwest::Method;
 use tokio::sync::watch;
@@ -68,6 +71,7 @@ impl HubData {
         let DataRef { root, bytes } = kept.data;
         let request = self.connection.request(Method::PUT, &format!("/datasets/{}", root.id));
         let request = request.query(&[("root_bytes", root.bytes), ("bytes", bytes)]).query(&[("kind", kept.kind)]);
+        let request = request.query(&[("direct", kept.direct)]);
         let request = if let Some(job) = kept.job { request.query(&[("job", job.to_string())]) } else { request };
         let request = if let Some(label) = &kept.label { request.query(&[("label", label)]) } else { request };
         let request = request.header("gleaner-requester", kept.owner).body(body);
@@ -157,6 +161,34 @@ impl HubData {
         self.connection.json_slowly(self.connection.request(Method::POST, "/datasets/check")).await
     }
 
+    /// What a job that has not ended reads and made.
+    pub async fn datasets_of(&self, job: JobId) -> Result<Vec<DatasetView>, Error> {
+        let request = self.connection.request(Method::GET, "/datasets");
+        self.connection.json(request.query(&[("job", job.to_string())])).await
+    }
+
+    /// Hands in receipts of what the worker that asks has sent to others.
+    pub async fn hand_in(&self, claims: &[Claim]) -> Result<SeedingTaken, Error> {
+        let body = postcard::to_allocvec(claims).map_err(|error| Error::answer(self.url(), error))?;
+        self.connection.json(self.connection.request(Method::POST, "/seeding").body(body)).await
+    }
+
+    /// What workers have sent each other, of a worker or of a dataset.
+    pub async fn seeding(&self, worker: Option<WorkerKey>, root: Option<Hash>) -> Result<SeedingView, Error> {
+        let request = self.connection.request(Method::GET, "/seeding");
+        let worker = worker.map(|key| ("worker", key.to_string()));
+        let asked: Vec<_> = worker.into_iter().chain(root.map(|root| ("root", root.to_string()))).collect();
+        self.connection.json(request.query(&asked)).await
+    }
+
+    /// The hub's relay, as this machine reaches it.
+    pub fn relay(&self, view: &NetworkView) -> Option<RelayAt> {
+        let host = self.url().strip_prefix("http://")?;
+        let host = host.rsplit_once(':').map_or(host, |(host, _)| host);
+        let url = format!("http://{host}:{}", view.relay_port?).parse().ok()?;
+        Some(RelayAt { url, discovery: view.discovery_port.map(|port| Discovery { port, key: view.hub }) })
+    }
+
     /// How machines find each other. A requester's machine says who it is.
     pub async fn network(&self, me: Option<WorkerKey>) -> Result<NetworkView, Error> {
         let request = self.connection.request(Method::GET, "/network");
@@ -199,6 +231,8 @@ pub struct Kept<'a> {
     pub job: Option<JobId>,
     /// In whose name.
     pub owner: &'a str,
+    /// Whether the hub has only its root and manifest, and workers get the rest from the owner's machine.
+    pub direct: bool,
 }
 
 /// The names of a dataset's chunks, the root first.

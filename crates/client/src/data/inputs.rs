@@ -1,14 +1,14 @@
 //! What a job file names becomes datasets on the hub.
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use gleaner_data::manifest::Root;
 use gleaner_data::seal::DatasetKey;
 use gleaner_wire::job_file::{JobFile, Source};
-use gleaner_wire::{DataRef, Hash};
+use gleaner_wire::{BlobRef, DataRef, Hash};
 use tokio::sync::watch;
 
-use super::{Account, HubData, Opens, Pull, Push, PushProgress, Steer};
+use super::{Account, HubData, Local, Opens, Pull, Push, PushProgress, Steer};
 use crate::{Draft, Error};
 
 /// Pushes what a job file names.
@@ -19,7 +19,21 @@ pub(crate) struct Inputs<'a> {
     pub(crate) draft: &'a Draft,
     pub(crate) pushed: BTreeMap<String, DataRef>,
     pub(crate) keys: BTreeMap<Hash, DatasetKey>,
+    /// Whether workers get large inputs from this machine, and the hub only the lists of them.
+    pub(crate) direct: bool,
+    /// The roots of everything that the job reads.
+    pub(crate) roots: BTreeSet<BlobRef>,
     pub(crate) steer: Option<watch::Receiver<Steer>>,
+}
+
+impl Inputs<'_> {
+    /// What of it was pushed from this machine, now or before.
+    pub(crate) fn locals(&self) -> Vec<Local> {
+        let local = |(root, key): (&BlobRef, &DatasetKey)| {
+            Some(Local { path: self.account.place_of(&root.id)?, root: *root, key: key.clone() })
+        };
+        self.roots.iter().filter_map(|root| Some((root, self.keys.get(&root.id)?))).filter_map(local).collect()
+    }
 }
 
 impl Inputs<'_> {
@@ -70,11 +84,13 @@ impl Inputs<'_> {
             name: None,
             checksum: false,
             steer: self.steer.clone(),
+            direct: self.direct,
         };
         let pushed = push.run(&path, |so_far| progress(&name, so_far)).await.map_err(|error| match error {
             Error::Pack { reason, .. } => self.draft.wrong(at, format!("cannot read `{name}`: {reason}")),
             other => other,
         })?;
+        self.roots.insert(pushed.data.root);
         self.keys.insert(pushed.data.root.id, pushed.key);
         self.pushed.insert(name, pushed.data);
         *source = Source::Data(pushed.data);
@@ -106,6 +122,7 @@ impl Inputs<'_> {
         let found = self.account.find(&all, name).ok_or_else(missing)?;
         let keys = self.account.keys();
         let pull = Pull { hub: self.hub, root: found.data.root, opens: Opens::of(found, &keys), steer: None };
+        self.roots.insert(found.data.root);
         self.keys.insert(found.data.root.id, pull.key().await?);
         Ok(found.data)
     }
@@ -113,6 +130,7 @@ impl Inputs<'_> {
     /// What opens a dataset that was pushed before, by this account or through the hub's inbox. Its root says what is in
     /// it, so whoever gives the key cannot change that.
     async fn learn(&mut self, data: DataRef) -> Result<(), Error> {
+        self.roots.insert(data.root);
         if !self.keys.contains_key(&data.root.id) {
             let sealed = super::pull::root_of(self.hub, data.root).await?;
             let key = self.account.keys().dataset_key(&sealed);

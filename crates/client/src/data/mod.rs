@@ -4,20 +4,22 @@
 //! the workers that got a task.
 mod account;
 mod attend;
+mod direct;
 mod hub;
 mod inputs;
 mod keys;
+mod level;
 mod pull;
 mod push;
-mod speeds;
 
 pub use account::Account;
 pub use attend::{Attendant, Attending};
+pub use direct::Local;
 pub use gleaner_data::pack::Counts;
 pub use hub::{HubData, Kept, KeysFound, List};
 pub(crate) use inputs::Inputs;
 pub use keys::JobKeys;
-pub use pull::{Opens, Pull, PullProgress, Pulled, root_of};
+pub use pull::{Opens, Pull, PullProgress, Pulled, root_of, root_within};
 pub use push::{Push, PushProgress, Pushed, Steer};
 
 /// Bytes as hexadecimal digits.

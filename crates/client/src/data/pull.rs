@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use gleaner_data::Source;
 use gleaner_data::manifest::{Root, Totals};
-use gleaner_data::net::{Carrier, Control, Downlink};
+use gleaner_data::net::{Carrier, Control, Downlink, downlink};
 use gleaner_data::seal::DatasetKey;
 use gleaner_data::tree::Case;
 use gleaner_data::unpack::{self, Counts};
@@ -75,7 +75,13 @@ pub struct Pull<'a> {
 
 /// The sealed root of a dataset.
 pub async fn root_of(hub: &HubData, root: BlobRef) -> Result<Vec<u8>, Error> {
-    let (downlink, _control) = Downlink::open(vec![Arc::clone(hub.cache()) as Arc<dyn Carrier>]);
+    root_within(hub, root, downlink::PATIENCE).await
+}
+
+/// The same, if the hub gives it within some time.
+pub async fn root_within(hub: &HubData, root: BlobRef, patience: Duration) -> Result<Vec<u8>, Error> {
+    let carriers = vec![Arc::clone(hub.cache()) as Arc<dyn Carrier>];
+    let (downlink, _control) = Downlink::with_patience(carriers, patience);
     let fetching = tokio::task::spawn_blocking(move || downlink.chunk(root));
     let fetched = fetching.await.map_err(|_| Error::answer(hub.url(), "a root that cannot be read"))?;
     fetched.map_err(|error| Error::Fetch { what: root.id, source: error })

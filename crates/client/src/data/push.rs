@@ -7,20 +7,23 @@ use gleaner_data::index::{self, Index};
 use gleaner_data::manifest::Totals;
 use gleaner_data::net::{self, PushControl, Uplink};
 use gleaner_data::pack::{self, Counts, Packed};
-use gleaner_data::seal::DatasetKey;
+use gleaner_data::seal::{DatasetKey, Keys};
 use gleaner_data::squeeze::Level;
 use gleaner_data::{PortError, Sink};
-use gleaner_wire::DataRef;
+use gleaner_wire::{BlobRef, DataRef};
 use tokio::sync::watch;
 
 use super::Account;
 use super::hub::{HubData, Kept, List};
-use super::speeds::choose_level;
+use super::level;
 use crate::Error;
 
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// How long another push from the same folder is waited for.
 const BUSY_TIME_MAX: Duration = Duration::from_secs(600);
+
+/// Workers take datasets up to this size straight from the hub, so they are always there.
+const SMALL_BYTES_MAX: u64 = 2 * 1024 * 1024;
 
 /// What a running push or pull is told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -74,24 +77,33 @@ pub struct Push<'a> {
     pub checksum: bool,
     /// What it is told while it runs.
     pub steer: Option<watch::Receiver<Steer>>,
+    /// Whether the hub gets only root and manifest, and workers the rest from this machine. What is small is pushed all the
+    /// same.
+    pub direct: bool,
 }
 
 impl Push<'_> {
     /// Pushes a folder or a file.
     pub async fn run(&self, path: &Path, progress: impl FnMut(&PushProgress)) -> Result<Pushed, Error> {
         let mut progress = progress;
-        let (mut fresh, mut sent) = (false, net::Pushed::default());
+        let (mut fresh, mut sent, mut direct) = (false, net::Pushed::default(), self.direct);
         loop {
-            let (packed, counts) = self.pack(path, fresh, &mut sent, &mut progress).await?;
+            let sending = if direct { Sending::Manifest } else { Sending::Whole { fresh } };
+            let (packed, counts) = self.pack(path, sending, &mut sent, &mut progress).await?;
             let root = packed.sealed.blob;
             let data = DataRef { root, bytes: packed.listing.bytes + root.bytes };
+            if direct && data.bytes <= SMALL_BYTES_MAX {
+                direct = false;
+                continue;
+            }
             let kind = if self.name.is_some() { "pushed" } else { "input" };
             let label = self.name.map(|name| self.account.seal_label(name));
             let list = List::from_listing(root.id, &packed.listing).map_err(Error::file("list the chunks of", path))?;
-            let kept = Kept { data, kind, label, job: None, owner: self.owner };
+            let kept = Kept { data, kind, label, job: None, owner: self.owner, direct };
             if self.hub.register(&kept, list).await? {
-                if let (Some(name), Ok(whole)) = (self.name, std::fs::canonicalize(path)) {
-                    self.account.note_pushed(name, &whole);
+                if let Ok(whole) = std::fs::canonicalize(path) {
+                    self.account.note_place(&root.id, &whole);
+                    self.name.iter().for_each(|name| self.account.note_pushed(name, &whole));
                 }
                 let notices = packed.notices.into_iter().map(|notice| (notice.path, notice.text)).collect();
                 let (key, totals) = (packed.sealed.key, packed.root.totals);
@@ -111,11 +123,12 @@ impl Push<'_> {
     async fn pack(
         &self,
         path: &Path,
-        fresh: bool,
+        sending: Sending,
         sent: &mut net::Pushed,
         progress: &mut impl FnMut(&PushProgress),
     ) -> Result<(Packed, Counts), Error> {
-        let level = choose_level(self.hub, path, &self.account.level(self.hub.url())).await;
+        let kept = self.account.level(self.hub.url());
+        let (level, adapt) = level::begin_with(path, &kept);
         loop {
             self.wait_while_paused(progress).await;
             let (uplink, control) = Uplink::open(Arc::clone(self.hub.cache()) as Arc<_>);
@@ -124,9 +137,10 @@ impl Push<'_> {
                 path: path.to_owned(),
                 account: self.account.clone(),
                 index: self.account.index(self.hub.url()),
-                fresh,
+                sending,
                 checksum: self.checksum,
                 level,
+                adapt,
                 counters: Arc::clone(&counters),
                 uplink,
             };
@@ -135,7 +149,13 @@ impl Push<'_> {
             add(sent, *control.progress().borrow());
             match outcome {
                 Err(_) if paused => {}
-                outcome => return outcome.map(|packed| (packed, counters.counts())),
+                outcome => {
+                    let packed = outcome?;
+                    if adapt {
+                        level::keep(packed.level, &kept);
+                    }
+                    return Ok((packed, counters.counts()));
+                }
             }
         }
     }
@@ -197,36 +217,77 @@ struct Work {
     path: PathBuf,
     account: Account,
     index: PathBuf,
-    fresh: bool,
+    sending: Sending,
     checksum: bool,
     level: Option<Level>,
+    adapt: bool,
     counters: Arc<pack::Progress>,
     uplink: Uplink,
+}
+
+/// What of a dataset goes to the hub.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sending {
+    /// All of it; everything is read again if what is remembered here is not true.
+    Whole { fresh: bool },
+    /// Its manifest only.
+    Manifest,
+}
+
+/// Lets the manifest through, and nothing else.
+struct ManifestOnly<'a>(&'a Uplink);
+
+impl Sink for ManifestOnly<'_> {
+    fn put(&self, _: BlobRef, _: Vec<u8>) -> Result<(), PortError> {
+        Ok(())
+    }
+
+    fn put_manifest(&self, blob: BlobRef, sealed: Vec<u8>) -> Result<(), PortError> {
+        self.0.put(blob, sealed)
+    }
+
+    fn flush(&self) -> Result<(), PortError> {
+        self.0.flush()
+    }
 }
 
 impl Work {
     fn run(self) -> Result<Packed, Error> {
         let keys = self.account.keys();
-        let mut index = self.open_index(&keys)?;
-        if self.fresh {
-            drop(index);
-            forget(&self.index)?;
-            index = self.open_index(&keys)?;
-        }
-        let threads = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
-        let options = pack::Options { threads, level: self.level, checksum: self.checksum };
-        let packed = pack::pack(&self.path, &keys, &mut index, &self.uplink, options, &self.counters);
-        let packed = packed.map_err(|error| Error::pack(&self.path, &error))?;
+        let packed = match self.sending {
+            Sending::Whole { fresh } => {
+                let mut index = self.open_index(&self.index, &keys)?;
+                if fresh {
+                    drop(index);
+                    forget(&self.index)?;
+                    index = self.open_index(&self.index, &keys)?;
+                }
+                self.pack(&keys, &mut index, &self.uplink)?
+            }
+            Sending::Manifest => {
+                // What the hub has is of no use here, and chunks of older versions could not be given to workers.
+                let folder = tempfile::tempdir().map_err(Error::file("make a temporary folder for", &self.path))?;
+                let mut index = self.open_index(&folder.path().join("index"), &keys)?;
+                self.pack(&keys, &mut index, &ManifestOnly(&self.uplink))?
+            }
+        };
         let stored =
             self.uplink.put(packed.sealed.blob, packed.sealed.bytes.clone()).and_then(|()| self.uplink.flush());
         stored.map_err(|error: PortError| Error::pack(&self.path, &pack::Error::Sink(error)))?;
         Ok(packed)
     }
 
-    fn open_index(&self, keys: &gleaner_data::seal::Keys) -> Result<Index, Error> {
+    fn pack(&self, keys: &Keys, index: &mut Index, sink: &dyn Sink) -> Result<Packed, Error> {
+        let threads = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
+        let options = pack::Options { threads, level: self.level, adapt: self.adapt, checksum: self.checksum };
+        let packed = pack::pack(&self.path, keys, index, sink, options, &self.counters);
+        packed.map_err(|error| Error::pack(&self.path, &error))
+    }
+
+    fn open_index(&self, path: &Path, keys: &Keys) -> Result<Index, Error> {
         let begun = Instant::now();
         loop {
-            match Index::open(&self.index, keys) {
+            match Index::open(path, keys) {
                 Err(index::Error::Busy { .. }) if begun.elapsed() < BUSY_TIME_MAX => {
                     std::thread::sleep(Duration::from_millis(50));
                 }

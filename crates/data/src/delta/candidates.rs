@@ -1,5 +1,5 @@
 //! The old chunks that changed bytes are looked up in.
-use super::sums::{BLOCK_BYTES, Sum, Summer, blocks, place};
+use super::sums::{Grain, Sum, Summer};
 use crate::index::Number;
 
 /// How many blocks with the same slot are looked at: blocks made to collide must not cost more.
@@ -12,6 +12,8 @@ pub struct Old {
     pub number: Number,
     /// Its size.
     pub bytes: u32,
+    /// How long its blocks are.
+    pub grain: Grain,
     /// The sums of its blocks.
     pub sums: Vec<Sum>,
 }
@@ -31,6 +33,7 @@ pub struct Piece {
 #[derive(Debug)]
 pub struct Candidates<'a> {
     summer: &'a Summer,
+    grain: Grain,
     olds: Vec<Old>,
     /// Old chunk and block for each slot, with open addressing; none are `EMPTY`.
     slots: Vec<(u32, u32)>,
@@ -40,12 +43,14 @@ pub struct Candidates<'a> {
 const EMPTY: (u32, u32) = (u32::MAX, u32::MAX);
 
 impl<'a> Candidates<'a> {
-    /// Makes these chunks searchable.
+    /// Makes these chunks searchable. If some have longer blocks than others, only those are.
     pub fn new(summer: &'a Summer, mut olds: Vec<Old>) -> Self {
-        olds.retain(|old| old.sums.len() == blocks(old.bytes as usize));
+        let grain = olds.iter().map(|old| old.grain).max().unwrap_or(Grain::Fine);
+        olds.retain(|old| old.grain == grain && old.sums.len() == grain.blocks(old.bytes as usize));
         let count: usize = olds.iter().map(|old| old.sums.len()).sum();
         let bits = (count * 4).next_power_of_two().trailing_zeros().max(4);
-        let mut candidates = Self { summer, olds, slots: vec![EMPTY; 1 << bits], shift: u32::BITS - bits.min(31) };
+        let (slots, shift) = (vec![EMPTY; 1 << bits], u32::BITS - bits.min(31));
+        let mut candidates = Self { summer, grain, olds, slots, shift };
         for old in 0..candidates.olds.len() {
             for block in 0..candidates.olds[old].sums.len() {
                 candidates.insert(old, block);
@@ -98,13 +103,13 @@ impl<'a> Candidates<'a> {
 
     /// Covers new bytes with parts of the old chunks, as far as they are found there.
     pub fn cover(&self, new: &[u8], start: usize, pieces: &mut Vec<Piece>) {
-        let (mut literal, mut at) = (0, 0);
+        let (mut literal, mut at, length) = (0, 0, self.grain.bytes());
         let mut weak = None;
-        while at + BLOCK_BYTES <= new.len() {
-            let sum = weak.unwrap_or_else(|| self.summer.weak(&new[at..at + BLOCK_BYTES]));
-            let Some((old, block)) = self.find(sum, &new[at..at + BLOCK_BYTES]) else {
-                let enters = new.get(at + BLOCK_BYTES);
-                weak = enters.map(|enters| self.summer.roll(sum, new[at], *enters));
+        while at + length <= new.len() {
+            let sum = weak.unwrap_or_else(|| self.summer.weak(&new[at..at + length]));
+            let Some((old, block)) = self.find(sum, &new[at..at + length]) else {
+                let enters = new.get(at + length);
+                weak = enters.map(|enters| self.summer.roll(self.grain, sum, new[at], *enters));
                 at += 1;
                 continue;
             };
@@ -112,7 +117,7 @@ impl<'a> Candidates<'a> {
                 pieces.push(Piece { start: start + literal, bytes: at - literal, from: None });
             }
             let old = &self.olds[old as usize];
-            let offset = place(block as usize, old.bytes as usize);
+            let offset = self.grain.place(block as usize, old.bytes as usize);
             let bytes = self.follow(old, block as usize, &new[at..]);
             let from = Some((old.number, u32::try_from(offset).expect("chunks are small")));
             pieces.push(Piece { start: start + at, bytes, from });
@@ -126,15 +131,15 @@ impl<'a> Candidates<'a> {
 
     /// How far `new` goes on as the old chunk does, from a block that they have in common.
     fn follow(&self, old: &Old, first: usize, new: &[u8]) -> usize {
-        let begin = place(first, old.bytes as usize);
-        let mut length = BLOCK_BYTES;
+        let place = |block| self.grain.place(block, old.bytes as usize);
+        let (begin, mut length) = (place(first), self.grain.bytes());
         for block in first + 1..old.sums.len() {
-            let at = place(block, old.bytes as usize) - begin;
-            let Some(bytes) = new.get(at..at + BLOCK_BYTES) else { break };
+            let at = place(block) - begin;
+            let Some(bytes) = new.get(at..at + self.grain.bytes()) else { break };
             if self.summer.sum(bytes) != old.sums[block] {
                 break;
             }
-            length = at + BLOCK_BYTES;
+            length = at + self.grain.bytes();
         }
         length
     }
@@ -152,11 +157,15 @@ mod tests {
         Summer::new(&AccountSecret::from_bytes([1; 32]).keys())
     }
 
+    const GRAIN: Grain = Grain::Fine;
+    const BLOCK_BYTES: usize = 512;
+
     fn olds(summer: &Summer, chunks: &[Vec<u8>]) -> Vec<Old> {
         let old = |(number, chunk): (usize, &Vec<u8>)| Old {
             number: Number(number as u64),
             bytes: chunk.len() as u32,
-            sums: summer.sums(chunk),
+            grain: GRAIN,
+            sums: summer.sums(GRAIN, chunk),
         };
         chunks.iter().enumerate().map(old).collect()
     }

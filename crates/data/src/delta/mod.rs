@@ -7,7 +7,7 @@ mod candidates;
 mod sums;
 
 pub use candidates::{Candidates, Old, Piece};
-pub use sums::{BLOCK_BYTES, Sum, Summer};
+pub use sums::{Grain, Sum, Summer};
 
 use std::collections::HashMap;
 

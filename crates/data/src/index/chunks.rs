@@ -6,7 +6,7 @@ use rusqlite::{OptionalExtension, params};
 
 use super::{Error, Index, Number, Span};
 use crate::chunk::ChunkRef;
-use crate::delta::{Old, Sum};
+use crate::delta::{Grain, Old, Sum};
 use crate::seal::{ChunkKey, Tag};
 
 /// What is known about a content.
@@ -32,7 +32,7 @@ impl Index {
     }
 
     /// Remembers a chunk that the sink has taken. If another thread was faster, that one's stays.
-    pub fn remember_chunk(&mut self, tag: &Tag, chunk: &ChunkRef, sums: &[Sum]) -> Result<Number, Error> {
+    pub fn remember_chunk(&mut self, tag: &Tag, chunk: &ChunkRef, grain: Grain, sums: &[Sum]) -> Result<Number, Error> {
         let statement = "INSERT INTO chunk (tag, id, key, plain, sealed) VALUES (?1, ?2, ?3, ?4, ?5)
             ON CONFLICT (tag) DO NOTHING";
         let values =
@@ -42,9 +42,10 @@ impl Index {
             return Ok(Number(statement.query_row([&tag.0[..]], |row| row.get(0))?));
         }
         let number = self.db.last_insert_rowid();
-        let mut statement = self.db.prepare_cached("INSERT INTO sums VALUES (?1, ?2)")?;
-        statement.execute(params![number, Sum::encode_all(sums)])?;
-        Ok(Number(number.unsigned_abs()))
+        let mut statement = self.db.prepare_cached("INSERT INTO sums VALUES (?1, ?2, ?3)")?;
+        statement.execute(params![number, grain == Grain::Coarse, Sum::encode_all(sums)])?;
+        self.last = Number(number.unsigned_abs());
+        Ok(self.last)
     }
 
     /// Remembers of which parts of other chunks a content is made.
@@ -73,11 +74,12 @@ impl Index {
 
     /// A chunk as something to look for changed bytes in.
     pub fn old(&self, number: Number) -> Result<Old, Error> {
-        let query = "SELECT plain, sums FROM chunk JOIN sums USING (number) WHERE number = ?1";
+        let query = "SELECT plain, coarse, sums FROM chunk JOIN sums USING (number) WHERE number = ?1";
         let mut statement = self.db.prepare_cached(query)?;
-        let row = statement.query_row([number.0], |row| Ok((row.get(0)?, row.get::<_, Vec<u8>>(1)?)));
-        let (bytes, sums) = row.optional()?.ok_or(Error::Damaged("a chunk is missing"))?;
-        Ok(Old { number, bytes, sums: Sum::decode_all(&sums) })
+        let row = statement.query_row([number.0], |row| Ok((row.get(0)?, row.get(1)?, row.get::<_, Vec<u8>>(2)?)));
+        let (bytes, is_coarse, sums) = row.optional()?.ok_or(Error::Damaged("a chunk is missing"))?;
+        let grain = if is_coarse { Grain::Coarse } else { Grain::Fine };
+        Ok(Old { number, bytes, grain, sums: Sum::decode_all(&sums) })
     }
 
     /// Forgets chunks that the other side has lost, and everything that was made of them: it is read and sent again.
@@ -92,12 +94,17 @@ impl Index {
                 }
             }
         }
-        self.forget_made_of(&numbers)?;
-        for number in &numbers {
+        self.forget_numbers(&numbers)?;
+        Ok(numbers.len() as u64)
+    }
+
+    pub(super) fn forget_numbers(&mut self, numbers: &HashSet<Number>) -> Result<(), Error> {
+        self.forget_made_of(numbers)?;
+        for number in numbers {
             self.db.prepare_cached("DELETE FROM chunk WHERE number = ?1")?.execute([number.0])?;
             self.db.prepare_cached("DELETE FROM sums WHERE number = ?1")?.execute([number.0])?;
         }
-        Ok(numbers.len() as u64)
+        Ok(())
     }
 
     fn forget_made_of(&mut self, numbers: &HashSet<Number>) -> Result<(), Error> {
@@ -149,26 +156,32 @@ mod tests {
     fn chunks_are_found_by_tag_after_a_commit() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("index");
-        let sums = Summer::new(&keys()).sums(&noise(1, 5000));
+        let sums = Summer::new(&keys()).sums(Grain::Coarse, &noise(1, 5000));
         let mut index = Index::open(&path, &keys()).expect("made");
-        let number = index.remember_chunk(&Tag([1; 32]), &chunk(1), &sums).expect("remembered");
-        assert_eq!(index.remember_chunk(&Tag([1; 32]), &chunk(9), &sums).expect("known"), number);
-        index.commit().expect("committed");
-        index.remember_chunk(&Tag([2; 32]), &chunk(2), &sums).expect("remembered");
+        let number = index.remember_chunk(&Tag([1; 32]), &chunk(1), Grain::Coarse, &sums).expect("remembered");
+        assert_eq!(index.remember_chunk(&Tag([1; 32]), &chunk(9), Grain::Coarse, &sums).expect("known"), number);
+        let later = index.remember_chunk(&Tag([2; 32]), &chunk(2), Grain::Coarse, &sums).expect("remembered");
+        index.remember_made(&Tag([3; 32]), &[Span { chunk: Some(later), offset: 0, bytes: 9 }]).expect("remembered");
+        index.commit(number).expect("committed");
+        index.remember_chunk(&Tag([4; 32]), &chunk(4), Grain::Coarse, &sums).expect("remembered");
         drop(index);
 
         let index = Index::open(&path, &keys()).expect("opened");
         assert_eq!(index.find(&Tag([1; 32])).expect("asked"), Some(Found::Chunk(number)));
-        assert_eq!(index.find(&Tag([2; 32])).expect("asked"), None, "it was never committed");
+        for (tag, why) in [(2, "it was not safe"), (3, "what it is made of was not safe"), (4, "never committed")] {
+            assert_eq!(index.find(&Tag([tag; 32])).expect("asked"), None, "{why}");
+        }
         assert_eq!(index.chunk(number).expect("there"), chunk(1));
-        assert_eq!(index.old(number).expect("there").sums, sums);
+        let old = index.old(number).expect("there");
+        assert_eq!((old.grain, old.sums), (Grain::Coarse, sums));
     }
 
     #[test]
     fn what_the_other_side_lost_is_forgotten_with_all_that_is_made_of_it() {
         let folder = tempfile::tempdir().expect("a folder");
         let mut index = Index::open(&folder.path().join("index"), &keys()).expect("made");
-        let numbers = [1, 2].map(|name| index.remember_chunk(&Tag([name; 32]), &chunk(name), &[]).expect("kept"));
+        let numbers =
+            [1, 2].map(|name| index.remember_chunk(&Tag([name; 32]), &chunk(name), Grain::Fine, &[]).expect("kept"));
         let of = |number| Span { chunk: Some(number), offset: 0, bytes: 10 };
         index.remember_made(&Tag([3; 32]), &[of(numbers[0]), of(numbers[1])]).expect("kept");
         index.remember_made(&Tag([4; 32]), &[of(numbers[1])]).expect("kept");

@@ -1,12 +1,14 @@
 //! The index on a requester's machine: what was pushed already, so that it is neither read nor sent again.
 //!
-//! It is a memory, not a truth: to lose it costs time, never data. It knows a chunk only after the sink has said that the
-//! chunk is safe ([`Index::commit`] comes after [`crate::Sink::flush`]), so a crash at any moment leaves it true.
+//! It is a memory, not a truth: to lose it costs time, never data. Chunks are numbered as they come, and it keeps the
+//! number up to which the sink has said that they are safe. What is beyond is forgotten when it is opened, so a crash at
+//! any moment leaves it true.
 mod chunks;
 mod files;
 mod span;
 mod tidy;
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OptionalExtension};
@@ -18,12 +20,16 @@ pub use span::{Number, SPANS_PER_PART, Span};
 
 use crate::seal::Keys;
 
+/// What is written otherwise is forgotten.
+const FORMAT: i64 = 2;
+
 const SCHEMA: &str = "
 CREATE TABLE IF NOT EXISTS owner (proof BLOB NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS safe (number INTEGER NOT NULL) STRICT;
 CREATE TABLE IF NOT EXISTS chunk (
     number INTEGER PRIMARY KEY AUTOINCREMENT, tag BLOB NOT NULL UNIQUE, id BLOB NOT NULL, key BLOB NOT NULL,
     plain INTEGER NOT NULL, sealed INTEGER NOT NULL) STRICT;
-CREATE TABLE IF NOT EXISTS sums (number INTEGER PRIMARY KEY, sums BLOB NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS sums (number INTEGER PRIMARY KEY, coarse INTEGER NOT NULL, sums BLOB NOT NULL) STRICT;
 CREATE TABLE IF NOT EXISTS made (tag BLOB PRIMARY KEY, spans BLOB NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS dataset (number INTEGER PRIMARY KEY, folder BLOB NOT NULL UNIQUE) STRICT;
 CREATE TABLE IF NOT EXISTS file (
@@ -72,6 +78,8 @@ pub enum Error {
 #[derive(Debug)]
 pub struct Index {
     db: Connection,
+    /// The number of the newest chunk.
+    last: Number,
 }
 
 impl Index {
@@ -94,12 +102,31 @@ impl Index {
             }
             begun => begun?,
         }
-        Ok(Self { db })
+        db.execute("INSERT INTO safe SELECT 0 WHERE NOT EXISTS (SELECT * FROM safe)", [])?;
+        let last = db.query_row("SELECT coalesce(max(seq), 0) FROM sqlite_sequence", [], |row| row.get(0))?;
+        let mut index = Self { db, last: Number(last) };
+        index.forget_unsafe()?;
+        Ok(index)
     }
 
-    /// Makes what was remembered so far survive a crash.
-    pub fn commit(&mut self) -> Result<(), Error> {
+    /// The newest chunk, and with it all that were remembered before it.
+    pub fn last(&self) -> Number {
+        self.last
+    }
+
+    /// Makes what was remembered so far survive a crash. Every chunk up to this one is safe.
+    pub fn commit(&mut self, safe: Number) -> Result<(), Error> {
+        self.db.prepare_cached("UPDATE safe SET number = ?1")?.execute([safe.0])?;
         Ok(self.db.execute_batch("COMMIT; BEGIN IMMEDIATE")?)
+    }
+
+    /// Chunks that were on their way when the last push broke off may not have arrived.
+    fn forget_unsafe(&mut self) -> Result<(), Error> {
+        let mut statement = self.db.prepare("SELECT number FROM chunk WHERE number > (SELECT number FROM safe)")?;
+        let numbers: HashSet<Number> =
+            statement.query_map([], |row| row.get(0).map(Number))?.collect::<Result<_, _>>()?;
+        drop(statement);
+        if numbers.is_empty() { Ok(()) } else { self.forget_numbers(&numbers) }
     }
 }
 
@@ -111,8 +138,18 @@ fn connect(path: &Path) -> Result<Connection, rusqlite::Error> {
     db.pragma_update(None, "synchronous", "normal")?;
     db.pragma_update(None, "cache_size", -16_000)?;
     db.set_prepared_statement_cache_capacity(32);
+    if db.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0))? != FORMAT {
+        forget_all(&db)?;
+        db.pragma_update(None, "user_version", FORMAT)?;
+    }
     db.execute_batch(SCHEMA)?;
     Ok(db)
+}
+
+fn forget_all(db: &Connection) -> Result<(), rusqlite::Error> {
+    let names = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'";
+    let names: Vec<String> = db.prepare(names)?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    names.iter().try_for_each(|name| db.execute_batch(&format!("DROP TABLE {name}")))
 }
 
 #[cfg(test)]

@@ -79,7 +79,7 @@ mod tests {
         let [full, wasted] = [1, 2].map(|name| {
             let key = ChunkKey::from_bytes([name; 32]);
             let chunk = ChunkRef { id: Hash([name; 32]), key, plain_bytes: 1000, sealed_bytes: 1017 };
-            index.remember_chunk(&Tag([name; 32]), &chunk, &[]).expect("kept")
+            index.remember_chunk(&Tag([name; 32]), &chunk, crate::delta::Grain::Fine, &[]).expect("kept")
         });
         let span = |chunk, bytes| Span { chunk: Some(chunk), offset: 0, bytes };
         let mut keep = |path: &[u8], spans: &[Span]| {

@@ -1,13 +1,13 @@
 //! Somebody whom chunks can be asked of: a peer, or the hub's cache. And the way of what they answer into a fetch.
 use super::Error;
-use super::fetch::pace::Pace;
+use super::engine::{Pace, Room};
 use super::frames::{Answer, Frame};
+use super::inbox::Inbox;
 use super::schedule::{RequestId, Route, SourceId};
 use crate::store::Verified;
 use futures_util::future::BoxFuture;
 use gleaner_wire::BlobRef;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
@@ -30,6 +30,16 @@ pub trait Carrier: Send + Sync + 'static {
 
     /// Gives up the connection, because nothing comes over it any more; the next request makes a new one.
     fn reset(&self) {}
+
+    /// How long a question and the first of its answer are on their way, if that is known.
+    fn round_trip(&self) -> Option<Duration> {
+        None
+    }
+
+    /// Whether it goes on in the middle of a chunk, see [`Delivery::begun`].
+    fn goes_on(&self) -> bool {
+        false
+    }
 }
 
 /// What happens on the way of a request.
@@ -38,43 +48,67 @@ pub(super) enum Arrival {
     /// Bytes came.
     Bytes(u64),
     /// A chunk is whole; it takes its room along.
-    Chunk(Verified, OwnedSemaphorePermit),
+    Chunk(Verified, Room),
     /// A chunk is not there.
     Absent(BlobRef),
     /// It is not the source that makes this take long.
     Waited,
-    /// The request has ended; bytes of an unfinished chunk are lost.
-    Ended(Result<(), Error>, u64),
+    /// The request has ended.
+    Ended(Result<(), Error>),
 }
+
+/// What happened to which request.
+pub(super) type Arrived = (SourceId, RequestId, Arrival);
 
 /// Takes what is answered to one request.
 pub struct Delivery {
-    pub(super) request: RequestId,
-    pub(super) source: SourceId,
-    pub(super) blobs: Vec<BlobRef>,
-    pub(super) to: mpsc::Sender<(SourceId, RequestId, Arrival)>,
-    pub(super) room: Arc<Semaphore>,
-    pub(super) pace: Arc<Pace>,
-    pub(super) answer: Answer,
-    /// Bytes of a chunk that is not whole, kept where they are seen even if the request is broken off.
-    pub(super) unfinished: Arc<AtomicU64>,
+    source: SourceId,
+    request: RequestId,
+    blobs: Vec<BlobRef>,
+    begun: Vec<u32>,
+    to: mpsc::Sender<Arrived>,
+    room: Arc<Semaphore>,
+    pace: Arc<Pace>,
+    inbox: Arc<Inbox>,
     /// Bytes that the fetch has not been told of yet, and when it was told last.
-    pub(super) untold: (u64, Instant),
+    untold: (u64, Instant),
 }
 
 impl Delivery {
+    /// For a request for chunks, the first of which may have begun; and where to find what it has not handed on.
+    pub(super) fn new(
+        (source, request): (SourceId, RequestId),
+        blobs: Vec<BlobRef>,
+        begun: Vec<Vec<u8>>,
+        to: mpsc::Sender<Arrived>,
+        room: Arc<Semaphore>,
+        pace: Arc<Pace>,
+    ) -> (Self, Arc<Inbox>) {
+        let last = begun.iter().rposition(|bytes| !bytes.is_empty()).map_or(0, |last| last + 1);
+        let lengths = begun[..last].iter().map(|bytes| u32::try_from(bytes.len()).expect("chunks are short")).collect();
+        let begun = begun.into_iter().chain(std::iter::repeat(Vec::new()));
+        let inbox = Arc::new(Inbox::new(Answer::new(blobs.iter().copied().zip(begun))));
+        let shared = Arc::clone(&inbox);
+        (Self { source, request, blobs, begun: lengths, to, room, pace, inbox, untold: (0, Instant::now()) }, shared)
+    }
+
     /// What is asked for.
     pub fn blobs(&self) -> &[BlobRef] {
         &self.blobs
     }
 
+    /// How many bytes are here already of the first chunks, and are not to be sent again.
+    pub fn begun(&self) -> &[u32] {
+        &self.begun
+    }
+
     /// Whether everything has been answered.
     pub fn is_complete(&self) -> bool {
-        self.answer.is_complete()
+        self.inbox.is_complete()
     }
 
     /// Takes the next bytes of the answer; waits if they come faster than they can be stored or than is allowed.
-    /// Returns the bytes of chunks that are whole now.
+    /// Returns the bytes that have come so far of chunks that are whole.
     pub async fn take(&mut self, piece: &[u8]) -> Result<u64, Error> {
         self.take_all(&[piece]).await
     }
@@ -82,28 +116,27 @@ impl Delivery {
     /// The same for pieces that came together.
     pub async fn take_all(&mut self, pieces: &[impl AsRef<[u8]>]) -> Result<u64, Error> {
         let came = pieces.iter().map(|piece| piece.as_ref().len() as u64).sum();
-        // First of all: a limit that is kept after bytes were handed on is not kept.
+        let outcome = self.inbox.push(pieces);
+        // Before anything is handed on: a limit that is kept afterwards is not kept.
         self.paced(came).await?;
-        let mut frames = Vec::new();
-        let outcome = pieces.iter().try_for_each(|piece| self.answer.push(piece.as_ref(), &mut frames));
-        self.unfinished.store(self.answer.unfinished(), Ordering::Relaxed);
         self.untold.0 += came;
-        if self.untold.0 >= TOLD_BYTES || self.untold.1.elapsed() >= TOLD_TIME || !frames.is_empty() {
+        let mut first = self.inbox.first();
+        if self.untold.0 >= TOLD_BYTES || self.untold.1.elapsed() >= TOLD_TIME || first.is_some() {
             let (bytes, _) = std::mem::replace(&mut self.untold, (0, Instant::now()));
             self.tell(Arrival::Bytes(bytes)).await?;
         }
-        let mut whole = 0;
-        for frame in frames {
-            match frame {
-                Frame::Absent(blob) => self.tell(Arrival::Absent(blob)).await?,
-                Frame::Chunk(chunk) => {
-                    whole += chunk.blob().bytes;
-                    let permit = self.room(u32::try_from(chunk.bytes().len()).expect("chunks are short")).await?;
-                    self.tell(Arrival::Chunk(chunk, permit)).await?;
-                }
-            }
+        while let Some(bytes) = first {
+            let room = self.room(u32::try_from(bytes).expect("chunks are short")).await?;
+            // What is handed on is in the inbox until the fetch has it.
+            let place = self.to.reserve().await.map_err(|_| Error::Stopped)?;
+            let arrival = match self.inbox.pop().ok_or(Error::Stopped)? {
+                Frame::Absent(blob) => Arrival::Absent(blob),
+                Frame::Chunk(chunk) => Arrival::Chunk(chunk, Some(room)),
+            };
+            place.send((self.source, self.request, arrival));
+            first = self.inbox.first();
         }
-        outcome.map(|()| whole)
+        outcome.map(|()| self.inbox.whole_bytes())
     }
 
     async fn room(&self, bytes: u32) -> Result<OwnedSemaphorePermit, Error> {

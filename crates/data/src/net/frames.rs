@@ -27,11 +27,6 @@ struct Partial {
 }
 
 impl Partial {
-    /// How many bytes of it have come.
-    fn bytes(&self) -> usize {
-        self.known + self.body.len()
-    }
-
     /// How long the frame is, if what is known and this piece tell; takes what it needs of the piece.
     fn length(&mut self, piece: &mut &[u8]) -> Option<u32> {
         let missing = LENGTH_BYTES - self.known;
@@ -56,17 +51,28 @@ impl Partial {
     }
 }
 
+/// A chunk that is to come, and what is here of it already.
+#[derive(Debug)]
+struct Expected {
+    blob: BlobRef,
+    begun: Vec<u8>,
+    /// How much that was at first.
+    begun_bytes: u64,
+}
+
 /// The answer to a question for chunks, as it arrives.
 #[derive(Debug)]
 pub struct Answer {
-    expected: VecDeque<BlobRef>,
+    expected: VecDeque<Expected>,
     partial: Partial,
+    whole_bytes: u64,
 }
 
 impl Answer {
-    /// An answer that should bring these, in this order.
-    pub fn new(expected: impl IntoIterator<Item = BlobRef>) -> Self {
-        Self { expected: expected.into_iter().collect(), partial: Partial::default() }
+    /// An answer that should bring these, in this order. What is here of a chunk already does not come again.
+    pub fn new(expected: impl IntoIterator<Item = (BlobRef, Vec<u8>)>) -> Self {
+        let one = |(blob, begun): (BlobRef, Vec<u8>)| Expected { blob, begun_bytes: begun.len() as u64, begun };
+        Self { expected: expected.into_iter().map(one).collect(), partial: Partial::default(), whole_bytes: 0 }
     }
 
     /// Whether everything has been answered.
@@ -74,29 +80,42 @@ impl Answer {
         self.expected.is_empty()
     }
 
-    /// How many bytes have come of a chunk that is not whole yet.
-    pub fn unfinished(&self) -> u64 {
-        self.partial.bytes() as u64
+    /// The bytes of whole chunks that came with this answer.
+    pub fn whole_bytes(&self) -> u64 {
+        self.whole_bytes
+    }
+
+    /// The beginnings of chunks that are not whole; nothing can come any more.
+    pub fn take_begun(&mut self) -> Vec<(BlobRef, Vec<u8>)> {
+        let partial = std::mem::take(&mut self.partial).body;
+        if let Some(first) = self.expected.front_mut().filter(|_| !partial.is_empty()) {
+            first.begun = partial;
+        }
+        let begun = self.expected.drain(..).filter(|expected| !expected.begun.is_empty());
+        begun.map(|expected| (expected.blob, expected.begun)).collect()
     }
 
     /// The next chunks of the answer, if this piece makes any of them whole.
-    pub fn push(&mut self, mut piece: &[u8], frames: &mut Vec<Frame>) -> Result<(), Error> {
+    pub fn push(&mut self, mut piece: &[u8], frames: &mut impl Extend<Frame>) -> Result<(), Error> {
         while !piece.is_empty() {
-            let Some(&blob) = self.expected.front() else {
+            let Some(Expected { blob, begun, begun_bytes }) = self.expected.front_mut() else {
                 return Err(Error::TooMuch { what: "an answer", max: 0 });
             };
             let Some(length) = self.partial.length(&mut piece) else { break };
             let whole = frame_length(length)?;
             if whole == 0 {
                 self.partial = Partial::default();
-                frames.push(Frame::Absent(blob));
+                frames.extend([Frame::Absent(*blob)]);
             } else if whole as u64 != blob.bytes {
                 return Err(Error::Lied(blob.id));
-            } else if let Some(bytes) = self.partial.body(whole, &mut piece) {
-                let chunk = Verified::check(Chunk { id: blob.id, bytes }).map_err(|_| Error::Lied(blob.id))?;
-                frames.push(Frame::Chunk(chunk));
             } else {
-                break;
+                if self.partial.body.is_empty() {
+                    self.partial.body = std::mem::take(begun);
+                }
+                let Some(bytes) = self.partial.body(whole, &mut piece) else { break };
+                let chunk = Verified::check(Chunk { id: blob.id, bytes }).map_err(|_| Error::Lied(blob.id))?;
+                self.whole_bytes += blob.bytes - *begun_bytes;
+                frames.extend([Frame::Chunk(chunk)]);
             }
             self.expected.pop_front();
         }
@@ -156,8 +175,8 @@ mod tests {
             chunks in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..300), 1..10), piece in 1..700_usize,
         ) {
             let wire = framed(&chunks);
-            let mut answer = Answer::new(chunks.iter().map(|chunk| BlobRef::of(chunk)));
-            let mut frames = Vec::new();
+            let mut answer = Answer::new(chunks.iter().map(|chunk| (BlobRef::of(chunk), Vec::new())));
+            let mut frames: Vec<Frame> = Vec::new();
             for piece in wire.chunks(piece) {
                 prop_assert!(answer.push(piece, &mut frames).is_ok());
             }
@@ -175,12 +194,12 @@ mod tests {
     #[test]
     fn lies_and_surplus_are_noticed() {
         let good = vec![1; 100];
-        let asked = [BlobRef::of(&good)];
-        let push = |wire: &[u8]| Answer::new(asked).push(wire, &mut Vec::new());
+        let asked = || [(BlobRef::of(&good), Vec::new())];
+        let push = |wire: &[u8]| Answer::new(asked()).push(wire, &mut Vec::<Frame>::new());
         assert!(push(&framed(std::slice::from_ref(&good))).is_ok());
         assert!(matches!(push(&framed(&[vec![2; 100]])), Err(Error::Lied(_))), "other bytes");
         assert!(matches!(push(&framed(&[vec![1; 101]])), Err(Error::Lied(_))), "another length");
-        assert!(matches!(push(&framed(&[good.clone(), good])), Err(Error::TooMuch { .. })), "one too many");
+        assert!(matches!(push(&framed(&[good.clone(), good.clone()])), Err(Error::TooMuch { .. })), "one too many");
         assert!(matches!(push(&u32::MAX.to_le_bytes()), Err(Error::TooMuch { .. })), "far too long");
     }
 

@@ -61,20 +61,34 @@ impl Drop for Seat {
         let (swarm, root) = (self.swarm.clone(), self.root);
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             // If that does not get through, the hub notices the silence.
-            runtime.spawn(async move { swarm.say(root, &Bitmap::new(0), true).await.map(drop) });
+            runtime.spawn(async move { swarm.leave(root, false).await });
         }
     }
 }
 
 impl Swarm {
-    async fn say(&self, root: Hash, holds: &Bitmap, leaves: bool) -> Result<Welcome, Error> {
-        let said = Announcement {
+    /// Says that this machine does not fetch or have a dataset any more.
+    pub(super) async fn leave(&self, root: Hash, owner: bool) {
+        let _ = self.tell(self.announcement(&Bitmap::new(0), true, owner), root).await;
+    }
+
+    /// Says what this machine holds of a dataset.
+    pub(super) async fn say(&self, root: Hash, holds: &Bitmap, owner: bool) -> Result<Welcome, Error> {
+        self.tell(self.announcement(holds, false, owner), root).await
+    }
+
+    fn announcement(&self, holds: &Bitmap, leaves: bool, owner: bool) -> Announcement {
+        Announcement {
             key: self.network.key(),
             address: postcard::to_allocvec(&self.network.address()).expect("an address can be encoded"),
             chunks: u32::try_from(holds.len()).expect("a store keeps shorter lists"),
             holds: holds.as_bytes().to_vec(),
             leaves,
-        };
+            owner,
+        }
+    }
+
+    async fn tell(&self, said: Announcement, root: Hash) -> Result<Welcome, Error> {
         let body = postcard::to_allocvec(&said).expect("an announcement can be encoded");
         let response = self.hub.post(&format!("/swarm/{root}"), body).await?;
         let body = self.hub.body(response, WELCOME_BYTES_MAX).await?;
@@ -128,7 +142,7 @@ impl Others {
     }
 
     async fn heard_of(&mut self, other: Other, grant: SignedGrant) {
-        let Other { key, address, chunks, holds } = other;
+        let Other { key, address, chunks, holds, owner } = other;
         let Some(holds) = Bitmap::from_bytes(&holds, chunks as usize) else { return };
         let Ok(place) = postcard::from_bytes::<EndpointAddr>(&address) else { return };
         if key == self.network.key() || place.id.as_bytes() != &key.0 {
@@ -136,12 +150,16 @@ impl Others {
         }
         // Who has not read the list yet holds nothing, and does not have all of it either.
         let complete = !holds.is_empty() && holds.is_full();
-        self.control.tell(Update::Member { key, held: holds.count() as u64, complete }).await;
+        // An owner fetches nothing, so it takes no turns.
+        if !owner {
+            self.control.tell(Update::Member { key, held: holds.count() as u64, complete }).await;
+        }
+        let role = if owner { Role::Owner } else { Role::Peer };
         let holds = Holds::These(holds);
         if self.is_to_join(&key, &address) {
             self.network.learn(place);
             let carrier = Arc::new(Peer::new(self.network.clone(), key, grant));
-            self.control.tell(Update::Joined { carrier, role: Role::Peer, holds }).await;
+            self.control.tell(Update::Joined { carrier, role, holds }).await;
             let now = Instant::now();
             self.known.insert(key, Known { address, until: grant.grant.until, joined: now, seen: now });
         } else {

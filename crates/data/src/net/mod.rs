@@ -11,11 +11,15 @@
 //! as blobs of its store, each chunk would be an entry of a second database beside the store that evicts, pins and
 //! checks itself. Frames cost four bytes a chunk and one round trip for hundreds of them.
 mod carrier;
+mod discovery;
+mod engine;
 mod error;
 mod frames;
 mod grant;
+mod inbox;
 mod member;
 mod network;
+mod offer;
 mod peer;
 mod protocol;
 mod receipt;
@@ -35,15 +39,17 @@ pub mod uplink;
 
 pub use bring::{Bring, BringControl, Brought, Dataset, StoreSource};
 pub use carrier::{Carrier, Delivery};
+pub use discovery::Discovery;
 pub use downlink::Downlink;
 pub use error::Error;
 pub use fetch::{Control, Fetch, Progress, Update, Wish};
 pub use grant::{Authority, Grant, Refused, Right, SignedGrant, public};
 pub use member::{ANNOUNCE_TIME, Swarm};
-pub use network::{Network, STREAMS_MAX, Setup};
+pub use network::{Network, RelayAt, STREAMS_MAX, Setup};
+pub use offer::Offer;
 pub use peer::Peer;
 pub use protocol::{ALPN, Ask, Code, IDS_MAX};
 pub use push::{Push, Taker};
-pub use receipt::{Meter, Receipt, STEP_BYTES, Session, SignedReceipt};
-pub use serve::Server;
+pub use receipt::{CLAIM_TIME, Claim, Meter, Receipt, STEP_BYTES, Session, SignedReceipt};
+pub use serve::{Folders, Holder, Server};
 pub use uplink::{Broken, PushControl, Pushed, Uplink};

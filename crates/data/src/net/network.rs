@@ -2,16 +2,18 @@
 //!
 //! Nothing outside is asked for anything: relays are those that the hub names, addresses are those that the hub tells.
 use super::Error;
+use super::discovery::{Discovery, trust};
 use super::grant::public;
 use super::protocol::ALPN;
 use ed25519_dalek::SigningKey;
 use gleaner_wire::WorkerKey;
 use iroh::address_lookup::memory::MemoryLookup;
 use iroh::endpoint::{NetReportConfig, QuicTransportConfig, VarInt, presets};
-use iroh::{Endpoint, EndpointAddr, EndpointId, RelayMode, RelayUrl, SecretKey};
+use iroh::{Endpoint, EndpointAddr, EndpointId, RelayConfig, RelayMap, RelayMode, RelayUrl, SecretKey};
 use noq_proto::congestion::Bbr3Config;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
+use tokio::sync::Mutex;
 
 /// What one stream may have under way. The transport gives up a connection of which a stream has some 2,000 packets
 /// that were not read yet, be there gaps between them or not, so a long fast line needs several streams.
@@ -29,7 +31,28 @@ pub struct Setup {
     /// Where it listens for direct connections. Nowhere: it is reached through relays only.
     pub listen: Vec<SocketAddr>,
     /// The hub's relays.
-    pub relays: Vec<RelayUrl>,
+    pub relays: Vec<RelayAt>,
+}
+
+/// A relay.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RelayAt {
+    /// Where it is.
+    pub url: RelayUrl,
+    /// Where the hub tells machines by which address it sees them. Without it, machines behind routers do not find a
+    /// direct way to each other.
+    pub discovery: Option<Discovery>,
+}
+
+impl RelayAt {
+    fn config(&self) -> RelayConfig {
+        let mut config = RelayConfig::from(self.url.clone());
+        match (&mut config.quic, self.discovery) {
+            (Some(quic), Some(discovery)) => quic.port = discovery.port,
+            (quic, _) => *quic = None,
+        }
+        config
+    }
 }
 
 /// This machine in the network. Clones are the same.
@@ -38,6 +61,7 @@ pub struct Network {
     endpoint: Endpoint,
     known: MemoryLookup,
     key: Arc<SigningKey>,
+    relays: Arc<Mutex<Vec<RelayAt>>>,
 }
 
 impl Network {
@@ -56,8 +80,9 @@ impl Network {
             .relay_mode(if setup.relays.is_empty() {
                 RelayMode::Disabled
             } else {
-                RelayMode::custom(setup.relays.clone())
+                RelayMode::Custom(RelayMap::from_iter(setup.relays.iter().map(RelayAt::config)))
             })
+            .ca_tls_config(trust(setup.relays.iter().filter_map(|relay| Some(relay.discovery?.key)).collect()))
             .clear_address_lookup()
             .address_lookup(known.clone())
             .transport_config(transport())
@@ -67,7 +92,18 @@ impl Network {
             builder = builder.bind_addr(*address).map_err(|why| failed(&why))?;
         }
         let endpoint = builder.bind().await.map_err(|why| failed(&why))?;
-        Ok(Self { endpoint, known, key: Arc::new(setup.key) })
+        Ok(Self { endpoint, known, key: Arc::new(setup.key), relays: Arc::new(Mutex::new(setup.relays)) })
+    }
+
+    /// Opens it on every address of this machine, at a free port.
+    pub async fn open_anywhere(key: SigningKey, relays: Vec<RelayAt>) -> Result<Self, Error> {
+        let everywhere = [SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)), SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0))];
+        let setup = |listen: &[SocketAddr]| Setup { key: key.clone(), listen: listen.to_vec(), relays: relays.clone() };
+        match Self::open(setup(&everywhere)).await {
+            // Where there is no IPv6, the other one will do.
+            Err(_) => Self::open(setup(&everywhere[..1])).await,
+            opened => opened,
+        }
     }
 
     /// The key that others know this machine by.
@@ -83,6 +119,23 @@ impl Network {
     /// Waits until a relay can be used; for ever, if none is set up.
     pub async fn online(&self) {
         self.endpoint.online().await;
+    }
+
+    /// Uses these relays from now on, where a hub has come back with its relay elsewhere. They are believed by the keys that
+    /// this was opened with; who was opened without relays stays without.
+    pub async fn use_relays(&self, relays: &[RelayAt]) {
+        let mut used = self.relays.lock().await;
+        if used.is_empty() || *used == relays {
+            return;
+        }
+        for relay in relays {
+            self.endpoint.insert_relay(relay.url.clone(), Arc::new(relay.config())).await;
+        }
+        let is_gone = |old: &&RelayAt| relays.iter().all(|relay| relay.url != old.url);
+        for old in used.iter().filter(is_gone) {
+            self.endpoint.remove_relay(&old.url).await;
+        }
+        *used = relays.to_vec();
     }
 
     /// Remembers where somebody can be reached.
@@ -126,7 +179,6 @@ pub(super) fn transport() -> QuicTransportConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::net::Ipv4Addr;
     use std::time::Duration;
 
     const BYTES: usize = 8 * 1024 * 1024;

@@ -1,6 +1,6 @@
 //! Somebody reached through iroh: asked for chunks, told what it should have, paid with receipts.
 use super::carrier::{Carrier, Delivery};
-use super::fetch::Pace;
+use super::engine::Pace;
 use super::network::endpoint_id;
 use super::protocol::{self, ALPN, Ask, Code};
 use super::push::Taker;
@@ -134,10 +134,14 @@ impl Peer {
     }
 
     async fn fetch(&self, mut delivery: Delivery) -> Result<(), Error> {
-        let ids = delivery.blobs().iter().map(|blob| blob.id).collect();
-        let (link, mut send, mut receive) = self.ask(self.turn(), &Ask::Want { grant: self.grant, ids }).await?;
+        let (grant, ids) = (self.grant, delivery.blobs().iter().map(|blob| blob.id).collect());
+        let ask = match delivery.begun() {
+            [] => Ask::Want { grant, ids },
+            begun => Ask::Rest { grant, ids, begun: begun.to_vec() },
+        };
+        let (link, mut send, mut receive) = self.ask(self.turn(), &ask).await?;
         let _ = send.finish();
-        let mut packets = vec![Bytes::new(); READ_PACKETS_MAX];
+        let (mut packets, mut counted) = (vec![Bytes::new(); READ_PACKETS_MAX], 0);
         while let Some(count) = receive.read_many_chunks(&mut packets).await.map_err(Error::read)? {
             let whole = match delivery.take_all(&packets[..count]).await {
                 Ok(whole) => whole,
@@ -146,7 +150,8 @@ impl Peer {
                     return Err(error);
                 }
             };
-            let received = link.received.fetch_add(whole, Ordering::Relaxed) + whole;
+            let more = whole - std::mem::replace(&mut counted, whole);
+            let received = link.received.fetch_add(more, Ordering::Relaxed) + more;
             let signed = link.signed.load(Ordering::Relaxed);
             if received - signed.min(received) >= RECEIPT_BYTES {
                 link.signed.fetch_max(received, Ordering::Relaxed);
@@ -198,6 +203,17 @@ impl Carrier for Peer {
 
     fn want(self: Arc<Self>, delivery: Delivery) -> BoxFuture<'static, Result<(), Error>> {
         Box::pin(async move { self.fetch(delivery).await })
+    }
+
+    fn round_trip(&self) -> Option<Duration> {
+        // Whoever has it locked is making a new connection.
+        let link = self.links[0].try_lock().ok()?;
+        let paths = link.as_ref()?.connection.paths();
+        paths.iter().find(|path| path.is_selected()).map(|path| path.rtt())
+    }
+
+    fn goes_on(&self) -> bool {
+        true
     }
 
     fn reset(&self) {

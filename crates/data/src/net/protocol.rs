@@ -15,8 +15,8 @@ use serde::{Deserialize, Serialize};
 pub const ALPN: &[u8] = b"gleaner/data/1";
 /// Chunks in one question.
 pub const IDS_MAX: usize = 4096;
-/// The longest question: a full list of ids, and a little.
-pub const QUESTION_BYTES_MAX: usize = IDS_MAX * 32 + 1024;
+/// The longest question: a full list of ids and of how much has come of each, and a little.
+pub const QUESTION_BYTES_MAX: usize = IDS_MAX * (32 + 5) + 1024;
 /// The longest bitmap in an answer: as many chunks as a store remembers of a dataset.
 pub const BITMAP_BITS_MAX: usize = 1 << 26;
 /// The length that says that a dataset is not known.
@@ -51,6 +51,16 @@ pub enum Ask {
     },
     /// I got this much from you.
     Receipt(SignedReceipt),
+    /// Send these chunks, in this order, and of the first of them only what comes after so many bytes: those came before,
+    /// and were broken off.
+    Rest {
+        /// What allows it.
+        grant: SignedGrant,
+        /// Which chunks.
+        ids: Vec<Hash>,
+        /// How many bytes of the first of them are not to be sent.
+        begun: Vec<u32>,
+    },
 }
 
 /// Why a stream was reset or a connection closed.
@@ -116,10 +126,16 @@ pub async fn read_ask(from: &mut RecvStream) -> Result<Ask, Error> {
 pub fn decode(message: &[u8]) -> Result<Ask, Error> {
     let ask: Ask = postcard::from_bytes(message).map_err(|_| Error::Malformed("a question"))?;
     match &ask {
-        Ask::Want { ids, .. } | Ask::Having { ids, .. } if ids.len() > IDS_MAX => {
+        Ask::Want { ids, .. } | Ask::Having { ids, .. } | Ask::Rest { ids, .. } if ids.len() > IDS_MAX => {
             Err(Error::TooMuch { what: "a list of chunks", max: IDS_MAX as u64 })
         }
-        Ask::Want { .. } | Ask::Held { .. } | Ask::Having { .. } | Ask::Give { .. } | Ask::Receipt(_) => Ok(ask),
+        Ask::Rest { ids, begun, .. } if begun.len() > ids.len() => Err(Error::Malformed("a question")),
+        Ask::Want { .. }
+        | Ask::Held { .. }
+        | Ask::Having { .. }
+        | Ask::Give { .. }
+        | Ask::Receipt(_)
+        | Ask::Rest { .. } => Ok(ask),
     }
 }
 
@@ -182,6 +198,9 @@ mod tests {
         let bytes = encode(&Ask::Want { grant: grant(), ids: vec![Hash([9; 32])] });
         assert_eq!(Hash::of(&bytes).to_string(), "fdadc1be40e13c9eb2fa98f213ff3b9b1ad8f00bd80f13799304c6ece0259fd0");
         assert_eq!(&bytes[..4], &[165, 0, 0, 0]);
+        let rest = encode(&Ask::Rest { grant: grant(), ids: vec![Hash([9; 32])], begun: vec![300] });
+        // The same, but for the kind of question and what is left out.
+        assert_eq!((rest[4], &rest[5..bytes.len()], &rest[bytes.len()..]), (5, &bytes[5..], &[1, 172, 2][..]));
     }
 
     #[test]
@@ -192,6 +211,8 @@ mod tests {
             assert!(bytes.len() <= QUESTION_BYTES_MAX);
             assert_eq!(decode(&bytes[4..]).expect("reads back"), ask);
         }
+        let odd = encode(&Ask::Rest { grant: grant(), ids: vec![Hash([9; 32])], begun: vec![1; 2] });
+        assert!(matches!(decode(&odd[4..]), Err(Error::Malformed(_))));
         let long = encode(&Ask::Want { grant: grant(), ids: vec![Hash([9; 32]); IDS_MAX + 1] });
         assert!(matches!(decode(&long[4..]), Err(Error::TooMuch { .. })));
     }

@@ -1,6 +1,6 @@
 //! Bringing chunks of a store to somebody: only what is missing there, over several streams, resumed exactly.
 use super::Error;
-use super::fetch::Pace;
+use super::engine::Pace;
 use super::serve::blocking;
 use super::uplink::{Ended, Line, PATIENCE, Patience, PushControl, Pushed};
 use crate::store::{Bitmap, Store, Verify};

@@ -1,11 +1,16 @@
 //! The relay that a hub runs for its own network.
 //!
 //! It carries what two machines cannot send each other directly, encrypted between those two. It listens on plain HTTP;
-//! a hub that is reached through the internet puts it behind the same TLS as the rest of itself.
-use super::Error;
+//! a hub that is reached through the internet puts it behind the same TLS as the rest of itself. Beside it, on the UDP port
+//! with the same number, machines learn by which address they are seen, so that few need the relay for long.
+use super::discovery::prove;
+use super::{Discovery, Error, RelayAt, public};
+use ed25519_dalek::SigningKey;
 use gleaner_wire::WorkerKey;
-use iroh::RelayUrl;
-use iroh_relay::server::{Access, AccessControl, ClientRequest, RelayConfig, Server, ServerConfig};
+use iroh_relay::server::{
+    Access, AccessControl, ClientRequest, QuicConfig, RelayConfig, Server, ServerConfig, SpawnError,
+};
+use std::error::Error as StdError;
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -36,23 +41,31 @@ impl<F: Fn(&WorkerKey) -> bool + Send + Sync + 'static> AccessControl for Door<F
 pub struct Relay {
     server: Server,
     address: SocketAddr,
+    discovery: Discovery,
 }
 
 impl Relay {
-    /// Starts it. Only those whom `admits` lets in are served.
+    /// Starts it, for the hub with this key. Only those whom `admits` lets in are served. It takes the TCP and the UDP port;
+    /// if that is 0, a free one of each.
     pub async fn start(
         listen: SocketAddr,
+        key: &SigningKey,
         admits: impl Fn(&WorkerKey) -> bool + Send + Sync + 'static,
     ) -> Result<Self, Error> {
         let mut relay = RelayConfig::new(listen);
         relay.key_cache_capacity = Some(KEYS_KEPT);
         relay.access = Arc::new(Door(admits));
+        let failed = |why: String| Error::Relay { address: listen.to_string(), why };
+        let mut quic = QuicConfig::new(listen);
+        quic.server_config = Some(prove(key).map_err(|why| failed(why.to_string()))?);
         let mut config = ServerConfig::default();
         config.relay = Some(relay);
-        let failed = |why: String| Error::Relay { address: listen.to_string(), why };
-        let server = Server::spawn(config).await.map_err(|why| failed(why.to_string()))?;
-        let address = server.http_addr().ok_or_else(|| failed("it does not listen".to_owned()))?;
-        Ok(Self { server, address })
+        config.quic = Some(quic);
+        let server = Server::spawn(config).await.map_err(|why| failed(reason(&why)))?;
+        let silent = || failed("it does not listen".to_owned());
+        let address = server.http_addr().ok_or_else(silent)?;
+        let port = server.quic_addr().ok_or_else(silent)?.port();
+        Ok(Self { server, address, discovery: Discovery { port, key: public(key) } })
     }
 
     /// Where it listens.
@@ -60,15 +73,52 @@ impl Relay {
         self.address
     }
 
-    /// What endpoints are told.
-    pub fn url(&self) -> Result<RelayUrl, Error> {
+    /// Where it tells machines their addresses.
+    pub fn discovery(&self) -> Discovery {
+        self.discovery
+    }
+
+    /// What endpoints are told that reach it where it listens.
+    pub fn at(&self) -> Result<RelayAt, Error> {
         let url = format!("http://{}", self.address);
-        url.parse().map_err(|why| Error::Relay { address: url, why: format!("{why}") })
+        let url = url.parse().map_err(|why| Error::Relay { address: url, why: format!("{why}") })?;
+        Ok(RelayAt { url, discovery: Some(self.discovery) })
     }
 
     /// Ends it.
     pub async fn stop(self) -> Result<(), Error> {
         let address = self.address.to_string();
         self.server.shutdown().await.map_err(|why| Error::Relay { address, why: why.to_string() })
+    }
+}
+
+/// Which of the two ports it was, and the innermost reason.
+fn reason(error: &SpawnError) -> String {
+    let port = if matches!(error, SpawnError::QuicSpawn { .. }) { "UDP" } else { "TCP" };
+    let mut innermost: &dyn StdError = error;
+    while let Some(source) = innermost.source() {
+        innermost = source;
+    }
+    format!("{port}: {innermost}. It needs a port that is free for TCP and for UDP: choose another")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::{TcpListener, UdpSocket};
+
+    async fn refused(listen: SocketAddr) -> String {
+        let started = Relay::start(listen, &SigningKey::from_bytes(&[1; 32]), |_| true).await;
+        started.err().expect("the port is taken").to_string()
+    }
+
+    #[tokio::test]
+    async fn a_taken_port_is_named() {
+        let udp = UdpSocket::bind("127.0.0.1:0").expect("a free port");
+        let said = refused(udp.local_addr().expect("bound")).await;
+        assert!(said.contains("UDP: Address already in use"), "{said}");
+        let tcp = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let said = refused(tcp.local_addr().expect("bound")).await;
+        assert!(said.contains("TCP: Address already in use"), "{said}");
     }
 }

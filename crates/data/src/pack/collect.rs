@@ -13,10 +13,11 @@ use crate::chunk::{ChunkRef, Extent};
 use crate::cut::Batch;
 use crate::index::{Dataset, Number, SPANS_PER_PART, Span};
 use crate::manifest::{self, Entry, Kind, Root, Time, Writer};
+use crate::port::Mark;
 use crate::tree::{Content, Notice};
 
-/// How many bytes go into the sink between two moments that survive a crash.
-const COMMIT_BYTES: u64 = 64 * 1024 * 1024;
+/// How many bytes go into the sink between two moments from which a push that was broken off goes on.
+const MARK_BYTES: u64 = 8 * 1024 * 1024;
 /// How many references are kept at hand.
 const REFERENCES_MAX: usize = 4096;
 
@@ -30,7 +31,9 @@ pub(super) struct Collector<'a, 'b> {
     writer: Writer<Stream<'a, 'b>>,
     references: HashMap<Number, ChunkRef>,
     lister: Lister,
-    committed_bytes: u64,
+    /// The mark on its way, with the newest chunk before it.
+    marked: Option<(Mark, Number)>,
+    marked_bytes: u64,
     notices: Vec<Notice>,
 }
 
@@ -69,7 +72,8 @@ impl<'a, 'b> Collector<'a, 'b> {
             writer: Writer::new(Stream::new(shop)?)?,
             references: HashMap::new(),
             lister: Lister::new().map_err(Error::Listing)?,
-            committed_bytes: 0,
+            marked: None,
+            marked_bytes: 0,
             notices: Vec::new(),
         })
     }
@@ -93,7 +97,7 @@ impl<'a, 'b> Collector<'a, 'b> {
             for planned in window.entries {
                 self.planned(planned, &mut small, &mut results)?;
             }
-            self.commit(COMMIT_BYTES)?;
+            self.keep()?;
         }
         Ok(())
     }
@@ -139,6 +143,7 @@ impl<'a, 'b> Collector<'a, 'b> {
                 Done::Piece { spans: piece, batch } => {
                     piece.into_iter().for_each(|span| span.push_to(&mut spans));
                     results.give_back(batch);
+                    self.keep()?;
                 }
                 Done::Hole { bytes } => Span { chunk: None, offset: 0, bytes }.push_to(&mut spans),
                 Done::End { is_again: true, .. } => spans.clear(),
@@ -165,6 +170,7 @@ impl<'a, 'b> Collector<'a, 'b> {
                 Done::Piece { spans: piece, batch } => {
                     piece.into_iter().for_each(|span| span.push_to(&mut spans));
                     results.give_back(batch);
+                    self.keep()?;
                     None
                 }
                 Done::Hole { bytes } => {
@@ -180,7 +186,6 @@ impl<'a, 'b> Collector<'a, 'b> {
                 self.shop.index().remember_part(self.dataset, &at.path, parts, &spans)?;
                 parts += 1;
                 spans.clear();
-                self.commit(COMMIT_BYTES)?;
             }
             if let Some(content) = end {
                 if content.is_steady && content.stamp.bytes == bytes && content.changed == changed {
@@ -254,18 +259,23 @@ impl<'a, 'b> Collector<'a, 'b> {
         Ok(chunk)
     }
 
-    /// Makes what is done so far survive a crash, if enough has been done since the last time.
-    fn commit(&mut self, every_bytes: u64) -> Result<(), Error> {
-        let sealed = self.shop.progress.counts().sealed_bytes;
-        if sealed < self.committed_bytes.saturating_add(every_bytes) {
-            return Ok(());
+    /// Keeps what the sink has made safe, and marks how far it is if enough went into it since the last time. Waits for
+    /// nothing: on a long line the hands would stand still meanwhile.
+    fn keep(&mut self) -> Result<(), Error> {
+        if let Some((mark, number)) = &self.marked {
+            if !mark.is_reached() {
+                return Ok(());
+            }
+            self.shop.index().commit(*number)?;
+            self.marked = None;
         }
-        // Nobody may add a chunk between the two: it would be remembered without being safe.
-        let mut index = self.shop.index();
-        self.shop.sink.flush().map_err(Error::Sink)?;
-        index.commit()?;
-        drop(index);
-        self.committed_bytes = sealed;
+        let sealed = self.shop.progress.counts().sealed_bytes;
+        if sealed >= self.marked_bytes + MARK_BYTES {
+            // A chunk is put before it is remembered, so the mark comes after all that are numbered now.
+            let number = self.shop.index().last();
+            self.marked = Some((self.shop.sink.mark().map_err(Error::Sink)?, number));
+            self.marked_bytes = sealed;
+        }
         Ok(())
     }
 
@@ -285,8 +295,11 @@ impl<'a, 'b> Collector<'a, 'b> {
             shop.index().tidy(self.dataset, SMALL_BYTES_MAX)?;
         }
         shop.sink.flush().map_err(Error::Sink)?;
-        shop.index().commit()?;
-        Ok(Packed { root, sealed, notices, listing })
+        let mut index = shop.index();
+        let last = index.last();
+        index.commit(last)?;
+        drop(index);
+        Ok(Packed { root, sealed, notices, listing, level: shop.effort.level() })
     }
 }
 

@@ -10,6 +10,7 @@ use super::old::OldFile;
 use super::shop::{Hand, Shop};
 use super::{Error, tree};
 use crate::cut::Batch;
+use crate::delta::Grain;
 use crate::index::{Reel, Span, Stamp};
 use crate::tree::{Content, read_small};
 
@@ -21,7 +22,7 @@ pub(super) enum Job {
     /// Read these files and make them one stream.
     Bundle { files: Vec<Small>, batch: Batch },
     /// These are chunks of a large file, which was something else before.
-    Piece { batch: Batch, old: Option<Arc<OldFile>>, offset: u64 },
+    Piece { batch: Batch, old: Option<Arc<OldFile>>, offset: u64, grain: Grain },
 }
 
 /// A small file to be read.
@@ -64,7 +65,7 @@ pub(super) fn work(shop: &Shop<'_>, top: &Path, mut next: impl FnMut() -> Option
             continue;
         }
         let result = match &mut ready {
-            Ok((hand, folder)) => perform(shop, hand, folder, top, job),
+            Ok((hand, folder)) => shop.measured(hand, |hand| perform(shop, hand, folder, top, job)),
             Err(_) => std::mem::replace(&mut ready, Err(Error::Stopped)).map(|_| Done::Gone),
         };
         is_heard = done.send((number, result)).is_ok();
@@ -82,13 +83,23 @@ pub(super) fn open_top(top: &Path) -> Result<OwnedFd, Error> {
 
 fn perform(shop: &Shop<'_>, hand: &mut Hand, folder: &OwnedFd, top: &Path, job: Job) -> Result<Done, Error> {
     match job {
-        Job::Bundle { files, batch } => bundle(shop, hand, folder, top, files, batch),
-        Job::Piece { batch, old, offset } => {
-            shop.progress.read(batch.bytes.len() as u64);
+        Job::Bundle { files, batch } => {
+            hand.grain = Grain::Fine;
+            bundle(shop, hand, folder, top, files, batch)
+        }
+        Job::Piece { batch, old, offset, grain } => {
+            hand.grain = grain;
+            read(shop, hand, &batch);
             let spans = shop.spans(hand, &batch, old.as_deref().map(|old| (old, offset)))?;
             Ok(Done::Piece { spans, batch })
         }
     }
+}
+
+fn read(shop: &Shop<'_>, hand: &mut Hand, batch: &Batch) {
+    let bytes = batch.bytes.len() as u64;
+    shop.progress.read(bytes);
+    hand.toil.bytes += bytes;
 }
 
 fn bundle(
@@ -109,7 +120,7 @@ fn bundle(
             Err(source) => return Err(tree::Error::File { doing: "read", path: shown(top, &file.path), source }.into()),
         }
     }
-    shop.progress.read(batch.bytes.len() as u64);
+    read(shop, hand, &batch);
     shop.cutter.lengths(&batch.bytes, true, &mut batch.lengths);
     let mut reel = Reel::new(shop.spans(hand, &batch, None)?);
     let files = contents.into_iter().map(|read| {

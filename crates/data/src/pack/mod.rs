@@ -10,6 +10,7 @@
 //! There are a few buffers, and nothing moves without one: so memory stays the same however large the folder and
 //! however slow the sink. Files that did not change are not read. The order of entries is that of the walk.
 mod collect;
+mod effort;
 mod job;
 mod known;
 mod listing;
@@ -43,8 +44,10 @@ pub const THREADS_MAX: usize = 16;
 pub struct Options {
     /// How many threads hash, squeeze and seal.
     pub threads: usize,
-    /// How hard to squeeze; see [`crate::squeeze::policy`].
+    /// How hard to squeeze, or not at all.
     pub level: Option<Level>,
+    /// Whether that is only how to begin; see [`crate::squeeze::policy`].
+    pub adapt: bool,
     /// Whether files are read even if they look unchanged.
     pub checksum: bool,
 }
@@ -60,6 +63,8 @@ pub struct Packed {
     pub notices: Vec<Notice>,
     /// The names of all its chunks, without the root.
     pub listing: Listing,
+    /// How hard was squeezed in the end.
+    pub level: Option<Level>,
 }
 
 /// Why a folder cannot be packed.
@@ -102,8 +107,9 @@ pub fn pack(
     let whole = std::fs::canonicalize(folder);
     let whole = whole.map_err(|source| tree::Error::File { doing: "find", path: folder.to_owned(), source })?;
     let dataset = index.dataset(std::os::unix::ffi::OsStrExt::as_bytes(whole.as_os_str()))?;
-    let shop = shop::Shop::new(keys, index, sink, options.level, progress);
     let threads = options.threads.clamp(1, THREADS_MAX);
+    let effort = effort::Effort::new(options.level, options.adapt, threads);
+    let shop = shop::Shop::new(keys, index, sink, effort, progress);
     let buffers = 2 * threads + 2;
 
     let (windows, planned) = sync_channel(1);

@@ -12,6 +12,7 @@ use super::old::OldFile;
 use super::shop::Shop;
 use super::{Error, Options, tree};
 use crate::cut::{Batch, Stream};
+use crate::delta::Grain;
 use crate::index::{Dataset, Stamp};
 use crate::manifest::{Entry, Kind, Name, Time};
 use crate::tree::{Content, Found, Notice, Walk, What, data_ranges, open, stamp};
@@ -208,7 +209,7 @@ impl Reader<'_, '_> {
     fn data(&mut self, open: &File, bytes: u64, old: Option<&Arc<OldFile>>, file: &Large) -> Result<u64, Error> {
         let path = shown(&self.top, &file.path);
         let failed = |source: io::Error| tree::Error::File { doing: "read", path: path.clone(), source };
-        let mut at = 0;
+        let (mut at, grain) = (0, Grain::of(bytes));
         while let Some(range) = data_ranges(open, at, bytes).map_err(|error| failed(error.into()))? {
             if range.start > at {
                 self.say(Done::Hole { bytes: range.start - at })?;
@@ -220,11 +221,11 @@ impl Reader<'_, '_> {
                 let mut batch = self.batch()?;
                 if !stream.next(&mut batch).map_err(failed)? {
                     // An empty piece takes the buffer back.
-                    self.hand_out(Job::Piece { batch, old: None, offset: at })?;
+                    self.hand_out(Job::Piece { batch, old: None, offset: at, grain })?;
                     break;
                 }
                 let length = batch.bytes.len() as u64;
-                self.hand_out(Job::Piece { batch, old: old.cloned(), offset: at })?;
+                self.hand_out(Job::Piece { batch, old: old.cloned(), offset: at, grain })?;
                 at += length;
             }
             if at < range.end {

@@ -59,7 +59,7 @@ impl<'a, 'b> Stream<'a, 'b> {
         let found = self.shop.index().find(&tag)?;
         match found {
             Some(Found::Chunk(number)) => Ok(self.shop.index().chunk(number)?),
-            Some(Found::Made(_)) | None => Ok(self.shop.store(&mut self.hand, &tag, plain)?.1),
+            Some(Found::Made(_)) | None => self.shop.store_manifest(&mut self.hand, &tag, plain),
         }
     }
 }

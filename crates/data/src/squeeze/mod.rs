@@ -76,34 +76,39 @@ impl Text {
 
 /// Squeezes chunks, one at a time. Each thread has its own.
 pub struct Squeezer {
-    at: Option<At>,
-    memory: Memory,
-}
-
-struct At {
+    level: Option<Level>,
     zstd: zstd::bulk::Compressor<'static>,
     quick: zstd::bulk::Compressor<'static>,
     scratch: Vec<u8>,
+    memory: Memory,
 }
 
 impl fmt::Debug for Squeezer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Squeezer").field("memory", &self.memory).finish_non_exhaustive()
+        f.debug_struct("Squeezer").field("level", &self.level).field("memory", &self.memory).finish_non_exhaustive()
     }
 }
 
 impl Squeezer {
     /// A squeezer of this level, or one that leaves everything alone.
     pub fn new(level: Option<Level>) -> io::Result<Self> {
-        let at = match level {
-            None => None,
-            Some(level) => Some(At {
-                zstd: zstd::bulk::Compressor::new(level.number())?,
-                quick: zstd::bulk::Compressor::new(1)?,
-                scratch: Vec::new(),
-            }),
-        };
-        Ok(Self { at, memory: Memory::default() })
+        let number = level.unwrap_or(Level::QUICK).number();
+        Ok(Self {
+            level,
+            zstd: zstd::bulk::Compressor::new(number)?,
+            quick: zstd::bulk::Compressor::new(Level::QUICK.number())?,
+            scratch: Vec::new(),
+            memory: Memory::default(),
+        })
+    }
+
+    /// Goes on with another level.
+    pub fn set_level(&mut self, level: Option<Level>) -> io::Result<()> {
+        if let Some(level) = level.filter(|level| Some(*level) != self.level) {
+            self.zstd.set_compression_level(level.number())?;
+        }
+        self.level = level;
+        Ok(())
     }
 
     /// Forgets what was learned about the stream before.
@@ -113,23 +118,32 @@ impl Squeezer {
 
     /// Squeezes a chunk as far as it is worth it.
     pub fn squeeze(&mut self, plain: &[u8]) -> Text {
-        let Some(at) = &mut self.at else { return Text::new(plain, Codec::Raw, plain) };
-        if self.memory.is_hopeless(plain, |sample| at.saves_on(sample)) {
+        if self.level.is_none() {
             return Text::new(plain, Codec::Raw, plain);
         }
-        let room = (plain.len() - plain.len() / SAVED_PART_MIN).max(1);
-        match squeeze_into(&mut at.zstd, plain, &mut at.scratch, room) {
+        let Self { zstd, quick, scratch, memory, .. } = self;
+        if memory.is_hopeless(plain, |sample| squeeze_into(quick, sample, scratch, room(sample)).is_some()) {
+            return Text::new(plain, Codec::Raw, plain);
+        }
+        match squeeze_into(zstd, plain, scratch, room(plain)) {
             Some(body) => Text::new(body, Codec::Zstd, plain),
             None => Text::new(plain, Codec::Raw, plain),
         }
     }
 }
 
-impl At {
-    fn saves_on(&mut self, sample: &[u8]) -> bool {
-        let room = (sample.len() - sample.len() / SAVED_PART_MIN).max(1);
-        squeeze_into(&mut self.quick, sample, &mut self.scratch, room).is_some()
+impl Squeezer {
+    /// Squeezes a chunk without a look at whether it is worth it. Nothing, if it saves too little after all.
+    pub(crate) fn squeeze_anyway(&mut self, plain: &[u8]) -> Option<Text> {
+        self.level?;
+        let body = squeeze_into(&mut self.zstd, plain, &mut self.scratch, room(plain))?;
+        Some(Text::new(body, Codec::Zstd, plain))
     }
+}
+
+/// Below how many bytes squeezing was worth it.
+fn room(plain: &[u8]) -> usize {
+    (plain.len() - plain.len() / SAVED_PART_MIN).max(1)
 }
 
 /// What does not fit into `room` has not become smaller by enough.

@@ -68,6 +68,15 @@ impl Bitmap {
         (bytes.len() == length.div_ceil(8) && !spill).then(|| Self { bytes: bytes.to_vec(), length })
     }
 
+    /// Adds one bit.
+    pub(crate) fn push(&mut self, value: bool) {
+        if self.length.is_multiple_of(8) {
+            self.bytes.push(0);
+        }
+        self.length += 1;
+        self.set(self.length - 1, value);
+    }
+
     /// Adds the bits of another after those of this one, which fill whole bytes.
     pub(super) fn append(&mut self, other: &Self) {
         assert!(self.length.is_multiple_of(8), "pages of a list are whole bytes");

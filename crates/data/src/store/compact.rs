@@ -1,6 +1,6 @@
 //! Compacting: what is left of segments that are mostly dead is written anew, and they go.
 use super::rows::{self, Entry, Segment};
-use super::writer::{Draft, Writer};
+use super::writer::{Draft, Lasting, Writer};
 use super::{Error, Store, room};
 use gleaner_wire::Hash;
 use std::sync::atomic::Ordering;
@@ -59,7 +59,7 @@ impl Store {
             return Ok(());
         }
         let full = self.options.segment_bytes;
-        let segment = writer.append(&self.disk, full, &drafts, |db, tally, written| {
+        let segment = writer.append(&self.disk, full, &drafts, Lasting::Power, |db, tally, written| {
             let old: Vec<Entry> = rows::chunks(db, segment.number, 0, u64::from(u32::MAX))?;
             for entry in &old {
                 rows::remove(db, tally, entry, false)?;

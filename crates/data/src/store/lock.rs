@@ -36,9 +36,33 @@ impl FolderLock {
     }
 }
 
+/// Whether a store has this folder open, here or in another process.
+pub fn is_open(folder: &Path) -> bool {
+    let Ok(file) = File::open(folder.join("store.lock")) else { return false };
+    let is_taken = flock(&file, FlockOperation::NonBlockingLockShared).is_err();
+    // As below.
+    let _ = flock(&file, FlockOperation::Unlock);
+    is_taken
+}
+
 impl Drop for FolderLock {
     fn drop(&mut self) {
         // Closing is not enough: a process that another thread is just starting has the file open too for a moment.
         let _ = flock(&self.file, FlockOperation::Unlock);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_open_for_as_long_as_somebody_has_it() {
+        let dir = tempfile::tempdir().expect("a folder");
+        assert!(!is_open(dir.path()));
+        let lock = FolderLock::take(dir.path()).expect("nobody has it");
+        assert!(is_open(dir.path()));
+        drop(lock);
+        assert!(!is_open(dir.path()));
     }
 }

@@ -4,7 +4,8 @@
 //! room's business. Bytes lie in append-only segment files, and a SQLite index says where. Three rules hold whatever
 //! crashes:
 //!
-//! 1. Bytes are synced before the row that names them is committed, so every row names bytes that are there.
+//! 1. Every row names bytes that are there. What is put survives the end of the process at once, and a power cut once
+//!    [`Store::flush`] has returned; until then it is compared with its name when the store is opened again.
 //! 2. A row is gone before its bytes are, so a reader sees a chunk whole or not at all.
 //! 3. What no row names is found and removed when the store is opened.
 //!
@@ -33,6 +34,7 @@ mod rows;
 mod s3;
 mod schema;
 mod sketch;
+mod sync;
 mod tally;
 mod touch;
 mod verified;
@@ -43,6 +45,7 @@ pub use bitmap::Bitmap;
 pub use check::{Checked, Progress};
 pub use error::Error;
 pub use holdings::Holding;
+pub use lock::is_open;
 pub use measure::{Figures, Load, measure};
 pub use open::{Chunk, Store};
 pub use options::{CHUNK_BYTES_MAX, Clock, Options, Place, SEGMENT_BYTES, TICK_SECONDS};

@@ -41,6 +41,8 @@ pub struct Store {
     pub(super) writer: Mutex<Writer>,
     /// One segment is moved to object storage at a time.
     pub(super) offloading: Mutex<()>,
+    /// One sync at a time.
+    pub(super) syncing: Mutex<()>,
     /// One list is remembered or forgotten at a time.
     pub(super) remembering: Mutex<()>,
     pub(super) usage: Mutex<Usage>,
@@ -74,6 +76,7 @@ impl Store {
             usage: Mutex::default(),
             writer: Mutex::new(writer),
             offloading: Mutex::default(),
+            syncing: Mutex::default(),
             remembering: Mutex::default(),
             changes: AtomicU64::new(0),
             damaged: AtomicU64::new(0),
@@ -88,11 +91,6 @@ impl Store {
     pub fn usage(&self) -> Usage {
         let usage = *self.usage.lock().unwrap_or_else(PoisonError::into_inner);
         Usage { damaged: self.damaged.load(Ordering::Relaxed), ..usage }
-    }
-
-    /// Writes down what was used lately; done along with every put, and when the store is closed.
-    pub fn flush(&self) -> Result<(), Error> {
-        self.lock_writer().commit(|db, _| self.touches.write(db))
     }
 
     pub(super) fn now(&self) -> u64 {
@@ -130,7 +128,7 @@ impl Store {
 impl Drop for Store {
     fn drop(&mut self) {
         if let Err(error) = self.flush() {
-            tracing::warn!(%error, "what was used last could not be written down; eviction will choose a little worse");
+            tracing::warn!(%error, "what was put last could not be synced; the next start looks whether it is there");
         }
     }
 }

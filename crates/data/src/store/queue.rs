@@ -1,5 +1,5 @@
-//! Putting chunks: whoever comes first commits for all who wait, so that many threads share one sync.
-use super::writer::{Draft, Writer};
+//! Putting chunks: whoever comes first commits for all who wait, so that many threads share one commit.
+use super::writer::{Draft, Lasting, Writer};
 use super::{CHUNK_BYTES_MAX, Chunk, Error, Store, Verified, holdings, pins, rows};
 use gleaner_wire::Hash;
 use std::collections::{HashSet, VecDeque};
@@ -83,7 +83,7 @@ impl Drop for Lead<'_> {
 }
 
 impl Store {
-    /// Stores chunks; on return they survive a crash and a power cut. What is held already is not written again.
+    /// Stores chunks; on return they survive a crash of the process, and a power cut after [`Store::flush`]. What is held already is not written again.
     /// Returns how many were new. Either all are stored or, after an error, none of those that were new.
     pub fn put(&self, chunks: Vec<Chunk>) -> Result<u64, Error> {
         self.put_verified(chunks.into_iter().map(Verified::check).collect::<Result<_, _>>()?)
@@ -95,6 +95,7 @@ impl Store {
             return Ok(0);
         }
         let outcome = self.wait_for_commit(chunks);
+        self.flush_some();
         self.offload_some();
         outcome
     }
@@ -190,7 +191,8 @@ impl Store {
         if drafts.is_empty() {
             return Ok(());
         }
-        writer.append(&self.disk, self.options.segment_bytes, drafts, |db, tally, written| {
+        let full = self.options.segment_bytes;
+        writer.append(&self.disk, full, drafts, Lasting::Process, |db, tally, written| {
             self.touches.write(db)?;
             rows::add(db, tally, &written.entries)?;
             let mut marks = holdings::Marks::default();

@@ -3,7 +3,7 @@ use super::disk::Disk;
 use super::rows::{self, Segment};
 use super::tally::Tally;
 use super::writer::{Active, Writer};
-use super::{Backend, Error, holdings, room};
+use super::{Backend, Error, holdings, room, sync};
 use rusqlite::{Connection, params};
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,7 +21,7 @@ pub(super) struct Leftovers {
 /// Puts segments and index in agreement, and goes on with the last segment if it is not full.
 pub(super) fn recover(db: Connection, disk: &Disk, objects: Option<&dyn Backend>, full: u64) -> Result<Writer, Error> {
     let tally = Tally::read(&db, disk.block())?;
-    let mut writer = Writer { db, tally, active: None, next: 0 };
+    let mut writer = Writer { db, tally, active: None, next: 0, unsynced: BTreeMap::new(), unsynced_bytes: 0 };
     let unfinished: Vec<u64> = writer
         .db
         .prepare("SELECT number FROM dataset WHERE NOT complete")?
@@ -30,6 +30,7 @@ pub(super) fn recover(db: Connection, disk: &Disk, objects: Option<&dyn Backend>
     for dataset in unfinished {
         while writer.commit(|db, _| holdings::forget_page(db, dataset))? {}
     }
+    sync::look_at_unsynced(&mut writer, disk)?;
     let leftovers = reconcile(&mut writer, disk, objects)?;
     if leftovers.count > 0 {
         tracing::info!(leftovers.count, leftovers.bytes, "removed what an interrupted write left behind");

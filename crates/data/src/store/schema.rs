@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 /// The format of tables and segments. Raised with every change of what is encoded in them.
-const FORMAT: i64 = 1;
+const FORMAT: i64 = 2;
 /// Pages of write-ahead log before they are moved into the database.
 const CHECKPOINT_PAGES: u32 = 4000;
 /// How long to wait for another connection that is in the way.
@@ -17,9 +17,11 @@ const STATEMENTS_MAX: usize = 64;
 
 /// A chunk's row lies at its place in the segments, so that rows of one batch are neighbours and eviction finds what is
 /// around a hole. `used` is in ticks, `pins` counts owners. `segment` sums up its chunks, so that opening a store does
-/// not read all rows.
+/// not read all rows. `synced` is up to where, by segment and offset, bytes survive a power cut.
 const TABLES: &str = "
     CREATE TABLE store (id BLOB NOT NULL);
+    CREATE TABLE synced (segment INTEGER NOT NULL, offset INTEGER NOT NULL);
+    INSERT INTO synced VALUES (0, 0);
     CREATE TABLE segment (
         number INTEGER PRIMARY KEY, place INTEGER NOT NULL, length INTEGER NOT NULL, freed INTEGER NOT NULL,
         chunks INTEGER NOT NULL, live INTEGER NOT NULL, pinned INTEGER NOT NULL);
@@ -45,7 +47,7 @@ const TABLES: &str = "
         PRIMARY KEY (id, dataset, position)) WITHOUT ROWID;
 ";
 
-/// Opens the index for the one writer; every commit is on disk before it returns.
+/// Opens the index for the one writer; every commit is on disk before it returns, unless it is told to be quick.
 pub(super) fn open_writer(path: &Path) -> Result<Connection, Error> {
     let mut db = Connection::open(path)?;
     db.busy_timeout(Duration::from_millis(BUSY_MS_MAX))?;
@@ -56,6 +58,11 @@ pub(super) fn open_writer(path: &Path) -> Result<Connection, Error> {
     db.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
     found(&mut db)?;
     Ok(db)
+}
+
+/// From now on commits survive a power cut, or only the end of this process.
+pub(super) fn set_durable(db: &Connection, durable: bool) -> Result<(), Error> {
+    Ok(db.pragma_update(None, "synchronous", if durable { "FULL" } else { "NORMAL" })?)
 }
 
 /// Opens the index for a reader.

@@ -2,12 +2,14 @@
 use super::disk::Disk;
 use super::rows::{Entry, ON_DISK};
 use super::tally::Tally;
-use super::{Backend, Error};
+use super::{Backend, Error, schema};
 use bytes::Bytes;
 use gleaner_wire::Hash;
 use rusqlite::{Connection, TransactionBehavior, params};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
+use std::sync::Arc;
 
 /// What is needed to write. There is one for each store, behind a lock.
 pub(super) struct Writer {
@@ -19,6 +21,19 @@ pub(super) struct Writer {
     pub(super) active: Option<Active>,
     /// The number of the next segment. None is used twice while the store is open.
     pub(super) next: u64,
+    /// Segments with bytes that a power cut would take back, and how many those are.
+    pub(super) unsynced: BTreeMap<u64, Arc<File>>,
+    pub(super) unsynced_bytes: u64,
+}
+
+/// What chunks survive once they are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Lasting {
+    /// The end of this process.
+    #[default]
+    Process,
+    /// A power cut too.
+    Power,
 }
 
 /// A segment that grows.
@@ -27,13 +42,13 @@ pub(super) struct Active {
     pub(super) number: u64,
     /// Where the next chunk goes. Beyond what is committed until the commit.
     pub(super) end: u64,
-    file: File,
+    file: Arc<File>,
 }
 
 impl Active {
     /// Goes on with a segment at this length.
     pub(super) fn open(disk: &Disk, number: u64, end: u64) -> Result<Self, Error> {
-        Ok(Self { number, end, file: disk.grow(number)? })
+        Ok(Self { number, end, file: Arc::new(disk.grow(number)?) })
     }
 }
 
@@ -58,6 +73,7 @@ pub(super) struct Written {
     stretches: Vec<(u64, u64, u64)>,
     /// Whether a sync failed.
     unsynced: bool,
+    lasting: Lasting,
 }
 
 impl Written {
@@ -104,14 +120,18 @@ impl Writer {
         disk: &Disk,
         full: u64,
         drafts: &[Draft],
+        lasting: Lasting,
         work: impl FnOnce(&Connection, &mut Tally, &Written) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let mut written = Written::default();
+        let mut written = Written { lasting, ..Written::default() };
         let result = self.write(disk, full, drafts, &mut written).and_then(|()| {
-            self.commit(|db, tally| {
+            schema::set_durable(&self.db, lasting == Lasting::Power)?;
+            let committed = self.commit(|db, tally| {
                 written.stretch(db, tally)?;
                 work(db, tally, &written)
-            })
+            });
+            schema::set_durable(&self.db, true)?;
+            committed
         });
         if result.is_err() {
             self.retreat(disk, &written);
@@ -139,12 +159,20 @@ impl Writer {
             written.note(Entry { id, segment, offset, bytes, used: draft.used, pins: draft.pins });
             active.file.write_all_at(&draft.bytes, offset).map_err(Error::file("write", disk.path(segment)))?;
             active.end += bytes;
+            if written.lasting == Lasting::Process {
+                self.unsynced_bytes += bytes;
+            }
         }
         self.sync(disk, written)
     }
 
-    fn sync(&self, disk: &Disk, written: &mut Written) -> Result<(), Error> {
+    /// Syncs the segment that grows, or notes that it is to be synced later.
+    fn sync(&mut self, disk: &Disk, written: &mut Written) -> Result<(), Error> {
         let Some(active) = &self.active else { return Ok(()) };
+        if written.lasting == Lasting::Process {
+            self.unsynced.insert(active.number, Arc::clone(&active.file));
+            return Ok(());
+        }
         let synced = active.file.sync_data();
         written.unsynced |= synced.is_err();
         synced.map_err(Error::file("sync", disk.path(active.number)))

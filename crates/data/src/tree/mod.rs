@@ -2,14 +2,19 @@
 //!
 //! Reading never follows a link. Writing never follows one either, whoever puts it in the way while it happens: every
 //! step goes from an open folder to a name in it.
+mod disk;
 mod names;
+mod part;
 mod place;
 mod read;
 mod walk;
 
 use std::path::PathBuf;
 
-pub use place::{Case, Part, Target};
+pub(crate) use disk::Keeps;
+pub(crate) use part::NOTE_BYTES;
+pub use part::Part;
+pub use place::{Case, Target};
 pub(crate) use place::{enter, is_there, link, set_mode, shown};
 pub use read::{Content, DataRange, data_ranges, open, read_small, stamp, status};
 pub use walk::{Found, Notice, Walk, What};

@@ -4,20 +4,16 @@
 //! is left behind by a run that was cut short and then repeated.
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
-use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{
-    AtFlags, CWD, FileType, Mode, OFlags, Timespec, Timestamps, fchmod, fstatvfs, ftruncate, futimens, mkdirat, openat,
-    renameat, statat, symlinkat, unlinkat,
-};
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, fstatvfs, mkdirat, renameat, statat, symlinkat, unlinkat};
 use rustix::io::Errno;
 
 use super::Error;
+use super::disk::Keeps;
 use super::read::time;
 use super::walk::open_folder;
 use crate::manifest::{Name, RESERVED_PREFIX, Time};
@@ -38,6 +34,7 @@ pub enum Case {
 pub struct Target {
     top: PathBuf,
     folder: Arc<OwnedFd>,
+    keeps: Keeps,
     /// Of each open folder the names so far without their case, if that matters.
     folded: Option<HashMap<PathBuf, HashSet<Vec<u8>>>>,
 }
@@ -48,12 +45,13 @@ impl Target {
         std::fs::create_dir_all(top).map_err(|source| Error::File { doing: "make", path: top.to_owned(), source })?;
         let folder = open_folder(CWD, top.as_os_str().as_bytes(), OFlags::empty());
         let folder = folder.map_err(|error| Error::at("open", top, 0, error))?;
-        let is_ignored = match case {
-            Case::Told => false,
-            Case::Ignored => true,
-            Case::Unknown => ignores_case(&folder).map_err(|error| Error::at("write into", top, 0, error))?,
+        let keeps = match case {
+            Case::Told => Keeps::ALL,
+            Case::Ignored => Keeps { case: false, ..Keeps::ALL },
+            Case::Unknown => Keeps::try_out(&folder).map_err(|error| Error::at("write into", top, 0, error))?,
         };
-        Ok(Self { top: top.to_owned(), folder: Arc::new(folder), folded: is_ignored.then(HashMap::new) })
+        let folded = (!keeps.case).then(HashMap::new);
+        Ok(Self { top: top.to_owned(), folder: Arc::new(folder), keeps, folded })
     }
 
     /// The open folder.
@@ -61,14 +59,23 @@ impl Target {
         Arc::clone(&self.folder)
     }
 
+    /// What the disk keeps of files.
+    pub(crate) fn keeps(&self) -> Keeps {
+        self.keeps
+    }
+
     /// Where it is.
     pub fn top(&self) -> &Path {
         &self.top
     }
 
-    /// Refuses a dataset that does not fit.
+    /// Refuses a dataset that does not fit. Where something lies already, some of it may be the dataset's: it is tried.
     pub fn check_room(&self, bytes: u64) -> Result<(), Error> {
-        let room = fstatvfs(&self.folder).map_err(|error| Error::at("look at", &self.top, 0, error))?;
+        let at = |error| Error::at("look at", &self.top, 0, error);
+        if !is_empty(&self.folder).map_err(at)? {
+            return Ok(());
+        }
+        let room = fstatvfs(&self.folder).map_err(at)?;
         let free = room.f_bavail.saturating_mul(room.f_frsize);
         if free < bytes { Err(Error::Full { path: self.top.clone(), bytes: bytes - free }) } else { Ok(()) }
     }
@@ -86,19 +93,20 @@ impl Target {
     }
 }
 
-fn ignores_case(folder: &OwnedFd) -> rustix::io::Result<bool> {
-    let (small, capital) = (".gleaner-part-case", ".GLEANER-PART-CASE");
-    drop(openat(folder, small, OFlags::CREATE | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::RUSR)?);
-    let is_ignored = statat(folder, capital, AtFlags::SYMLINK_NOFOLLOW).is_ok();
-    unlinkat(folder, small, AtFlags::empty())?;
-    Ok(is_ignored)
+fn is_empty(folder: &OwnedFd) -> rustix::io::Result<bool> {
+    for entry in Dir::read_from(folder)? {
+        if !matches!(entry?.file_name().to_bytes(), b"." | b"..") {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Makes a folder, or opens the one that is there. It can be written into until its permissions are set.
-pub(crate) fn enter(parent: &OwnedFd, name: &Name, mode: u32, shown: &Path) -> Result<OwnedFd, Error> {
+pub(crate) fn enter(parent: &OwnedFd, name: &Name, mode: u32, keeps: Keeps, shown: &Path) -> Result<OwnedFd, Error> {
     let at = |doing| move |error| Error::at(doing, shown, 0, error);
-    let mode = Mode::from_raw_mode(mode | 0o700);
-    match mkdirat(parent, name.as_bytes(), mode) {
+    let mode = mode | 0o700;
+    match mkdirat(parent, name.as_bytes(), Mode::from_raw_mode(mode)) {
         Ok(()) | Err(Errno::EXIST) => {}
         Err(error) => return Err(at("make")(error)),
     }
@@ -106,7 +114,7 @@ pub(crate) fn enter(parent: &OwnedFd, name: &Name, mode: u32, shown: &Path) -> R
         Err(Errno::NOTDIR | Errno::LOOP) => return Err(in_the_way(parent, name, shown, "a folder")),
         opened => opened.map_err(at("open"))?,
     };
-    fchmod(&folder, mode).map_err(at("set the permissions of"))?;
+    keeps.set_mode(&folder, mode).map_err(at("set the permissions of"))?;
     Ok(folder)
 }
 
@@ -131,7 +139,13 @@ pub(crate) fn link(parent: &OwnedFd, name: &Name, target: &[u8], shown: &Path) -
     rename(parent, &part, name, shown, "a link")
 }
 
-fn rename(parent: &OwnedFd, part: &[u8], name: &Name, shown: &Path, should: &'static str) -> Result<(), Error> {
+pub(super) fn rename(
+    parent: &OwnedFd,
+    part: &[u8],
+    name: &Name,
+    shown: &Path,
+    should: &'static str,
+) -> Result<(), Error> {
     match renameat(parent, part, parent, name.as_bytes()) {
         Ok(()) => Ok(()),
         Err(error) => {
@@ -144,78 +158,30 @@ fn rename(parent: &OwnedFd, part: &[u8], name: &Name, shown: &Path, should: &'st
     }
 }
 
-fn part_name(name: &Name) -> Vec<u8> {
+pub(super) fn part_name(name: &Name) -> Vec<u8> {
     let hash = blake3::hash(name.as_bytes()).to_hex();
     [RESERVED_PREFIX, &hash.as_bytes()[..32]].concat()
 }
 
-/// Whether a file is there as it should be. Files are named when they are whole, and after their time was set.
-pub(crate) fn is_there(parent: impl AsFd, name: &Name, mode: u32, changed: Time, bytes: u64) -> bool {
+/// Whether a file is there as it should be, as far as the disk can keep it. Files are named when they are whole, and after
+/// their time was set.
+pub(crate) fn is_there(parent: impl AsFd, name: &Name, mode: u32, changed: Time, bytes: u64, keeps: Keeps) -> bool {
     statat(parent, name.as_bytes(), AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|stat| {
         FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
-            && stat.st_mode & 0o777 == mode
-            && time(&stat) == changed
+            && (stat.st_mode & 0o777 == mode || !keeps.modes)
+            && keeps.is_same_time(time(&stat), changed)
             && stat.st_size.unsigned_abs() == bytes
     })
 }
 
 /// Sets the permissions of a folder once everything is in it.
-pub(crate) fn set_mode(top: &OwnedFd, path: &[Name], mode: u32, shown: &Path) -> Result<(), Error> {
+pub(crate) fn set_mode(top: &OwnedFd, path: &[Name], mode: u32, keeps: Keeps, shown: &Path) -> Result<(), Error> {
     let at = |error| Error::at("set the permissions of", shown, 0, error);
     let mut folder = top.try_clone().map_err(|source| Error::File { doing: "open", path: shown.to_owned(), source })?;
     for name in path {
         folder = open_folder(&folder, name.as_bytes(), OFlags::NOFOLLOW).map_err(at)?;
     }
-    fchmod(&folder, Mode::from_raw_mode(mode)).map_err(at)
-}
-
-/// A file that is being written.
-#[derive(Debug)]
-pub struct Part {
-    parent: Arc<OwnedFd>,
-    name: Name,
-    file: File,
-    shown: PathBuf,
-    bytes: u64,
-}
-
-impl Part {
-    /// Begins a file of this size. Where nothing is written of it stays a hole, if it says that it has any.
-    pub fn begin(parent: Arc<OwnedFd>, name: Name, bytes: u64, has_holes: bool, shown: PathBuf) -> Result<Self, Error> {
-        let part = part_name(&name);
-        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let open = || openat(&parent, &part[..], flags, Mode::RUSR | Mode::WUSR);
-        let opened = match open() {
-            Err(Errno::EXIST) => unlinkat(&parent, &part[..], AtFlags::empty()).and_then(|()| open()),
-            opened => opened,
-        };
-        let at = |error| Error::at("write", &shown, bytes, error);
-        let file = opened.map_err(at)?;
-        if has_holes {
-            ftruncate(&file, bytes).map_err(at)?;
-        }
-        Ok(Self { parent, name, file: file.into(), shown, bytes })
-    }
-
-    /// Writes some of it. Nothing is ever written past its end.
-    pub fn write(&self, bytes: &[u8], offset: u64) -> Result<(), Error> {
-        assert!(offset + bytes.len() as u64 <= self.bytes, "extents end with their file");
-        self.file.write_all_at(bytes, offset).map_err(|source| {
-            match source.raw_os_error().map(Errno::from_raw_os_error) {
-                Some(error) => Error::at("write", &self.shown, self.bytes, error),
-                None => Error::File { doing: "write", path: self.shown.clone(), source },
-            }
-        })
-    }
-
-    /// Gives it its permissions, its time and its name.
-    pub fn finish(&self, mode: u32, changed: Time) -> Result<(), Error> {
-        let at = |error| Error::at("write", &self.shown, self.bytes, error);
-        fchmod(&self.file, Mode::from_raw_mode(mode)).map_err(at)?;
-        let time = Timespec { tv_sec: changed.seconds, tv_nsec: changed.nanoseconds.into() };
-        futimens(&self.file, &Timestamps { last_access: time, last_modification: time }).map_err(at)?;
-        rename(&self.parent, &part_name(&self.name), &self.name, &self.shown, "a file")
-    }
+    keeps.set_mode(&folder, mode).map_err(at)
 }
 
 /// A path as it is shown.
@@ -226,6 +192,7 @@ pub(crate) fn shown(top: &Path, names: &[Name]) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tree::Part;
 
     fn name(text: &str) -> Name {
         Name::new(text.as_bytes().to_vec()).expect("a name")
@@ -246,10 +213,10 @@ mod tests {
         let part = Part::begin(target.folder(), name("a"), 10, true, path.clone()).expect("begun");
         part.write(b"tail", 6).expect("written");
         assert!(!path.exists());
-        assert!(!is_there(target.folder(), &name("a"), 0o640, changed, 10));
-        part.finish(0o640, changed).expect("finished");
+        assert!(!is_there(target.folder(), &name("a"), 0o640, changed, 10, target.keeps()));
+        part.finish(0o640, changed, Keeps::ALL).expect("finished");
         assert_eq!(std::fs::read(&path).expect("read"), b"\0\0\0\0\0\0tail");
-        assert!(is_there(target.folder(), &name("a"), 0o640, changed, 10));
+        assert!(is_there(target.folder(), &name("a"), 0o640, changed, 10, target.keeps()));
         assert_eq!(std::fs::read_dir(target.top()).expect("read").count(), 1);
     }
 
@@ -260,7 +227,7 @@ mod tests {
         std::fs::create_dir(&outside).expect("made");
         std::fs::write(outside.join("victim"), "whole").expect("written");
         std::os::unix::fs::symlink(&outside, target.top().join("sub")).expect("linked");
-        let entered = enter(&target.folder(), &name("sub"), 0o755, &target.top().join("sub"));
+        let entered = enter(&target.folder(), &name("sub"), 0o755, Keeps::ALL, &target.top().join("sub"));
         assert!(matches!(entered, Err(Error::InTheWay { is: "a link", .. })), "{entered:?}");
 
         let part = OsStr::from_bytes(&part_name(&name("file"))).to_owned();
@@ -268,7 +235,7 @@ mod tests {
         std::os::unix::fs::symlink(outside.join("victim"), target.top().join("file")).expect("linked");
         let part = Part::begin(target.folder(), name("file"), 3, true, target.top().join("file")).expect("begun");
         part.write(b"new", 0).expect("written");
-        part.finish(0o644, Time::default()).expect("finished");
+        part.finish(0o644, Time::default(), Keeps::ALL).expect("finished");
         assert_eq!(std::fs::read(outside.join("victim")).expect("read"), b"whole");
         assert_eq!(std::fs::read(target.top().join("file")).expect("read"), b"new");
         assert!(std::fs::symlink_metadata(target.top().join("file")).expect("there").is_file());
@@ -279,11 +246,11 @@ mod tests {
         let (folder, target) = target();
         let outside = folder.path().join("outside");
         std::fs::create_dir(&outside).expect("made");
-        let sub = enter(&target.folder(), &name("sub"), 0o755, &target.top().join("sub")).expect("made");
+        let sub = enter(&target.folder(), &name("sub"), 0o755, Keeps::ALL, &target.top().join("sub")).expect("made");
         std::fs::rename(target.top().join("sub"), target.top().join("moved")).expect("moved");
         std::os::unix::fs::symlink(&outside, target.top().join("sub")).expect("linked");
         let part = Part::begin(Arc::new(sub), name("file"), 1, true, PathBuf::from("file")).expect("begun");
-        part.finish(0o644, Time::default()).expect("finished");
+        part.finish(0o644, Time::default(), Keeps::ALL).expect("finished");
         assert!(!outside.join("file").exists());
         assert!(target.top().join("moved/file").exists());
     }
@@ -293,7 +260,7 @@ mod tests {
         let (_folder, target) = target();
         std::fs::create_dir_all(target.top().join("a/b")).expect("made");
         let part = Part::begin(target.folder(), name("a"), 1, true, PathBuf::from("a")).expect("begun");
-        let error = part.finish(0o644, Time::default()).expect_err("refused");
+        let error = part.finish(0o644, Time::default(), Keeps::ALL).expect_err("refused");
         assert!(matches!(error, Error::InTheWay { is: "a folder", should: "a file", .. }), "{error}");
         let error = link(&target.folder(), &name("a"), b"x", Path::new("a")).expect_err("refused");
         assert!(matches!(error, Error::InTheWay { .. }), "{error}");

@@ -6,19 +6,20 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
 
 use super::cache::Cache;
+use super::piece::Piece;
 use super::{Error, Progress};
 use crate::chunk::{ChunkRef, Extent};
 use crate::manifest::{Name, Time};
 use crate::port::Source;
 use crate::seal::Opener;
-use crate::tree::Part;
+use crate::tree::{Keeps, Part};
 
 /// Work for a hand.
 pub(super) enum Job {
     /// Write these files.
     Small(Vec<SmallFile>),
-    /// Write a piece of a large file.
-    Piece { file: Arc<LargeFile>, offset: u64, extents: Vec<Extent> },
+    /// Write a piece of a large file, unless it is written.
+    Piece(Piece),
 }
 
 /// A file that is written at once.
@@ -28,6 +29,7 @@ pub(super) struct SmallFile {
     pub(super) shown: PathBuf,
     pub(super) mode: u32,
     pub(super) changed: Time,
+    pub(super) keeps: Keeps,
     pub(super) bytes: u64,
     pub(super) extents: Vec<Extent>,
 }
@@ -37,6 +39,7 @@ pub(super) struct LargeFile {
     pub(super) part: Part,
     pub(super) mode: u32,
     pub(super) changed: Time,
+    pub(super) keeps: Keeps,
     /// How many pieces are not written yet, and one for the plan as long as more may come.
     pub(super) open: AtomicUsize,
 }
@@ -45,7 +48,7 @@ impl LargeFile {
     /// One piece less; names the file if it was the last.
     pub(super) fn close_piece(&self, progress: &Progress) -> Result<(), Error> {
         if self.open.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.part.finish(self.mode, self.changed)?;
+            self.part.finish(self.mode, self.changed, self.keeps)?;
             progress.files.fetch_add(1, Ordering::Relaxed);
         }
         Ok(())
@@ -87,30 +90,51 @@ impl Hand<'_> {
     fn perform(&mut self, job: Job) -> Result<(), Error> {
         match job {
             Job::Small(files) => files.into_iter().try_for_each(|file| self.small(file)),
-            Job::Piece { file, offset, extents } => {
-                self.write(&file.part, offset, &extents)?;
-                file.close_piece(self.progress)
+            Job::Piece(piece) => self.piece(&piece),
+        }
+    }
+
+    fn piece(&mut self, piece: &Piece) -> Result<(), Error> {
+        match piece.kept() {
+            Some(bytes) => {
+                self.progress.kept.fetch_add(bytes, Ordering::Relaxed);
+            }
+            None => {
+                let mut hasher = blake3::Hasher::new();
+                self.write(&piece.file.part, piece.offset, &piece.extents, |bytes| {
+                    hasher.update(bytes);
+                })?;
+                piece.note(&hasher)?;
             }
         }
+        piece.file.close_piece(self.progress)
     }
 
     fn small(&mut self, file: SmallFile) -> Result<(), Error> {
         let has_holes = file.extents.iter().any(|extent| matches!(extent, Extent::Hole { .. }));
         let part = Part::begin(file.parent, file.name, file.bytes, has_holes, file.shown)?;
-        self.write(&part, 0, &file.extents)?;
-        part.finish(file.mode, file.changed)?;
+        self.write(&part, 0, &file.extents, |_| {})?;
+        part.finish(file.mode, file.changed, file.keeps)?;
         self.progress.files.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
 
-    fn write(&mut self, part: &Part, mut offset: u64, extents: &[Extent]) -> Result<(), Error> {
+    fn write(
+        &mut self,
+        part: &Part,
+        mut offset: u64,
+        extents: &[Extent],
+        mut seen: impl FnMut(&[u8]),
+    ) -> Result<(), Error> {
         for extent in extents {
             match extent {
                 Extent::Hole { .. } => {}
                 Extent::Data { chunk, offset: start, bytes } => {
                     let plain = self.plain(chunk)?;
                     // The manifest's reader has checked that an extent lies in its chunk, the opener the chunk's size.
-                    part.write(&plain[*start as usize..][..*bytes as usize], offset)?;
+                    let bytes_here = &plain[*start as usize..][..*bytes as usize];
+                    part.write(bytes_here, offset)?;
+                    seen(bytes_here);
                     self.progress.written.fetch_add(u64::from(*bytes), Ordering::Relaxed);
                 }
             }

@@ -6,6 +6,7 @@ mod cache;
 mod chunks;
 mod hand;
 mod list;
+mod piece;
 mod plan;
 
 use std::path::Path;
@@ -13,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, channel, sync_channel};
 use std::sync::{Mutex, PoisonError};
 
-pub use list::{list, manifest_chunks};
+pub use list::{File, extents, list, manifest_chunks};
 
 use crate::manifest::{self, Root, Totals};
 use crate::port::{PortError, Source};
@@ -39,6 +40,7 @@ pub struct Options {
 pub struct Progress {
     files: AtomicU64,
     present: AtomicU64,
+    kept: AtomicU64,
     written: AtomicU64,
     fetched: AtomicU64,
 }
@@ -50,6 +52,8 @@ pub struct Counts {
     pub files: u64,
     /// Files of these that were there already.
     pub present: u64,
+    /// Bytes of files that were not whole, and were there from an earlier try.
+    pub kept_bytes: u64,
     /// Bytes that were written.
     pub written_bytes: u64,
     /// Sealed bytes that the source gave.
@@ -63,6 +67,7 @@ impl Progress {
         Counts {
             files: count(&self.files),
             present: count(&self.present),
+            kept_bytes: count(&self.kept),
             written_bytes: count(&self.written),
             fetched_bytes: count(&self.fetched),
         }

@@ -5,8 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender};
 
+use gleaner_wire::Hash;
+
 use super::chunks::Chunks;
 use super::hand::{Job, LargeFile, SmallFile};
+use super::piece::Piece;
 use super::{Error, Progress};
 use crate::chunk::Extent;
 use crate::manifest::{Entry, Kind, Name, Reader, Root, Time, Totals};
@@ -35,7 +38,7 @@ impl Folders {
     pub(super) fn close(self) -> Result<Totals, Error> {
         let top = self.target.folder();
         for (path, mode) in self.read_only.iter().rev() {
-            set_mode(&top, path, *mode, &shown(self.target.top(), path))?;
+            set_mode(&top, path, *mode, self.target.keeps(), &shown(self.target.top(), path))?;
         }
         Ok(self.totals)
     }
@@ -47,6 +50,8 @@ struct Plan<'a> {
     jobs: &'a SyncSender<Job>,
     failed: &'a Receiver<Error>,
     folders: Folders,
+    /// Tells what an earlier try has left of this dataset from what is left of others.
+    version: Hash,
     /// The open folders down to where the walk is, and their names.
     open: Vec<Arc<OwnedFd>>,
     path: Vec<Name>,
@@ -65,13 +70,20 @@ pub(super) fn run(
     let top = target.folder();
     let folders = Folders { target, read_only: Vec::new(), totals: root.totals };
     let (open, path, small) = (vec![top], Vec::new(), Vec::new());
-    let mut plan = Plan { source, progress, jobs, failed, folders, open, path, small };
+    let version = version(root);
+    let mut plan = Plan { source, progress, jobs, failed, folders, version, open, path, small };
     let mut chunks = Chunks::new(root, source, progress)?;
     match plan.entries(&mut chunks, root.totals) {
         Err(Error::Manifest(error)) => Err(chunks.failure().unwrap_or(Error::Manifest(error))),
         Err(error) => Err(error),
         Ok(()) => Ok(plan.folders),
     }
+}
+
+fn version(root: &Root) -> Hash {
+    let mut text = root.manifest.clone();
+    root.chunks.iter().for_each(|chunk| text.extend_from_slice(&chunk.id.0));
+    Hash::of(&text)
 }
 
 impl Plan<'_> {
@@ -102,7 +114,7 @@ impl Plan<'_> {
     }
 
     fn folder(&mut self, name: &Name, mode: u32) -> Result<(), Error> {
-        let folder = enter(self.parent(), name, mode, &self.shown())?;
+        let folder = enter(self.parent(), name, mode, self.folders.target.keeps(), &self.shown())?;
         self.open.push(Arc::new(folder));
         if mode & 0o700 != 0o700 {
             if self.folders.read_only.len() == READ_ONLY_FOLDERS_MAX {
@@ -121,7 +133,8 @@ impl Plan<'_> {
         changed: Time,
         bytes: u64,
     ) -> Result<(), Error> {
-        if is_there(self.parent(), &name, mode, changed, bytes) {
+        let keeps = self.folders.target.keeps();
+        if is_there(self.parent(), &name, mode, changed, bytes, keeps) {
             self.progress.files.fetch_add(1, Ordering::Relaxed);
             self.progress.present.fetch_add(1, Ordering::Relaxed);
             return Ok(());
@@ -134,7 +147,7 @@ impl Plan<'_> {
             extents.push(extent);
         }
         let (parent, shown) = (Arc::clone(self.parent()), self.shown());
-        self.small.push(SmallFile { parent, name, shown, mode, changed, bytes, extents });
+        self.small.push(SmallFile { parent, name, shown, mode, changed, keeps, bytes, extents });
         if self.is_enough() { self.hand_out_small() } else { Ok(()) }
     }
 
@@ -160,9 +173,10 @@ impl Plan<'_> {
         changed: Time,
         bytes: u64,
     ) -> Result<(), Error> {
-        let part = Part::begin(Arc::clone(self.parent()), name, bytes, true, self.shown())?;
-        let file = Arc::new(LargeFile { part, mode, changed, open: AtomicUsize::new(1) });
-        let (mut extents, mut offset, mut length) = (Vec::new(), 0, 0);
+        let part = Part::resume(Arc::clone(self.parent()), name, bytes, self.version, self.shown())?;
+        let keeps = self.folders.target.keeps();
+        let file = Arc::new(LargeFile { part, mode, changed, keeps, open: AtomicUsize::new(1) });
+        let (mut extents, mut offset, mut length, mut number) = (Vec::new(), 0, 0, 0);
         loop {
             let extent = reader.extent()?;
             let is_last = extent.is_none();
@@ -171,11 +185,13 @@ impl Plan<'_> {
                 extents.push(extent);
             }
             if is_last || length >= JOB_BYTES || extents.len() >= JOB_EXTENTS {
-                self.announce(extents.iter());
+                let piece = Piece::new(Arc::clone(&file), number, offset, std::mem::take(&mut extents));
+                if !piece.is_noted() {
+                    self.announce(piece.extents.iter());
+                }
                 file.open.fetch_add(1, Ordering::AcqRel);
-                let extents = std::mem::take(&mut extents);
-                self.hand_out(Job::Piece { file: Arc::clone(&file), offset, extents })?;
-                offset += std::mem::take(&mut length);
+                self.hand_out(Job::Piece(piece))?;
+                (offset, number) = (offset + std::mem::take(&mut length), number + 1);
             }
             if is_last {
                 return file.close_piece(self.progress);

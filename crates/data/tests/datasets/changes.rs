@@ -220,7 +220,8 @@ fn what_the_other_side_lost_is_sent_again() {
     world.store.chunks.lock().expect("not poisoned").retain(|id, _| !lost.contains(id));
     let mut index = Index::open(&world.home.path().join("index"), &world.keys).expect("opened");
     assert_eq!(index.forget_chunks(&lost).expect("forgotten"), lost.len() as u64);
-    index.commit().expect("committed");
+    let last = index.last();
+    index.commit(last).expect("committed");
     drop(index);
     let (second, counts) = world.pack();
     assert_eq!(counts.chunks, lost.len() as u64);

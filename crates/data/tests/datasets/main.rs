@@ -2,4 +2,5 @@
 mod changes;
 mod folders;
 mod parcels;
+mod resume;
 mod world;

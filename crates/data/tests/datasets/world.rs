@@ -81,7 +81,7 @@ pub struct World {
     outs: AtomicU64,
 }
 
-pub const OPTIONS: pack::Options = pack::Options { threads: 3, level: None, checksum: false };
+pub const OPTIONS: pack::Options = pack::Options { threads: 3, level: None, adapt: false, checksum: false };
 
 impl World {
     pub fn new() -> Self {

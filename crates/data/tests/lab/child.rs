@@ -1,26 +1,25 @@
 //! The test binary as a machine: serves, caches, relays or fetches in the network that it was born in.
+use super::actor::{role, say};
 use super::world::*;
 use gleaner_data::net::http::{Access, Cache, router};
 use gleaner_data::net::schedule::{Holds, Role};
-use gleaner_data::net::{Carrier, Control, Fetch, Network, Peer, Progress, Right, Server, Setup, Update};
+use gleaner_data::net::{
+    Carrier, Control, Discovery, Fetch, Network, Peer, Progress, Push, RelayAt, Right, Server, Setup, Update, public,
+};
 use gleaner_data::store::Store;
 use gleaner_wire::WorkerKey;
-use iroh::{EndpointAddr, EndpointId, RelayUrl};
-use std::io::{BufRead, Write};
+use iroh::{EndpointAddr, EndpointId};
+use std::io::BufRead;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub const ROLE: &str = "GLEANER_LAB_TEST_ROLE";
-pub const FOLDER: &str = "GLEANER_LAB_TEST_FOLDER";
 pub const NUMBER: &str = "GLEANER_LAB_TEST_NUMBER";
 pub const RELAY: &str = "GLEANER_LAB_TEST_RELAY";
-/// What begins the lines that a child writes; the test harness writes others.
-pub const SAYS: &str = "child: ";
 pub const SEED: u64 = 70;
 pub const PORT: u16 = 4000;
 pub const HTTP_PORT: u16 = 8080;
-#[cfg(feature = "relay")]
 pub const RELAY_PORT: u16 = 3340;
 /// Long, because a computer that is busy with other things is no fault of the network.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -28,22 +27,16 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// Without a role this is a test like any other and has nothing to do.
 #[test]
 fn plays_the_role_it_was_started_for() {
-    let Ok(role) = std::env::var(ROLE) else { return };
+    let Some((role, folder)) = role() else { return };
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    runtime.block_on(play(&role));
+    runtime.block_on(play(&role, &folder));
 }
 
-fn say(line: &str) {
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "{SAYS}{line}").unwrap();
-    out.flush().unwrap();
-}
-
-async fn play(role: &str) {
+async fn play(role: &str, folder: &Path) {
     let variable = |name| std::env::var(name).unwrap();
-    let store = Arc::new(Store::open(variable(FOLDER).as_ref(), LIMIT).unwrap());
+    let store = Arc::new(Store::open(folder, LIMIT).unwrap());
     match role.split_once(' ').unwrap_or((role, "")) {
-        ("hub", _) => hub(store).await,
+        ("hub", _) => keep(store).await,
         ("serve", _) => {
             let network = open(variable(NUMBER).parse().unwrap(), std::env::var(RELAY).ok()).await;
             let server = Server::start(&network, store, authority());
@@ -56,13 +49,15 @@ async fn play(role: &str) {
             let network = open(variable(NUMBER).parse().unwrap(), std::env::var(RELAY).ok()).await;
             fetch(&network, store, count.parse().unwrap()).await;
         }
+        ("push", url) => push(store, url).await,
         other => panic!("no such role: {other:?}"),
     }
 }
 
 async fn open(number: u8, relay: Option<String>) -> Network {
     let listen = vec![SocketAddr::from((Ipv4Addr::UNSPECIFIED, PORT))];
-    let relays: Vec<RelayUrl> = relay.iter().map(|url| url.parse().unwrap()).collect();
+    let discovery = Some(Discovery { port: RELAY_PORT, key: public(&hub()) });
+    let relays = relay.iter().map(|url| RelayAt { url: url.parse().unwrap(), discovery }).collect();
     let network = Network::open(Setup { key: key(number), listen, relays }).await.unwrap();
     if relay.is_some() {
         network.online().await;
@@ -70,9 +65,12 @@ async fn open(number: u8, relay: Option<String>) -> Network {
     network
 }
 
-async fn hub(store: Arc<Store>) {
+async fn keep(store: Arc<Store>) {
     #[cfg(feature = "relay")]
-    let _relay = gleaner_data::net::relay::Relay::start((Ipv4Addr::UNSPECIFIED, RELAY_PORT).into(), |_| true).await;
+    let _relay = {
+        let listen = SocketAddr::from((Ipv4Addr::UNSPECIFIED, RELAY_PORT));
+        gleaner_data::net::relay::Relay::start(listen, &hub(), |_| true).await.unwrap()
+    };
     let listener = tokio::net::TcpListener::bind((Ipv4Addr::UNSPECIFIED, HTTP_PORT)).await.unwrap();
     say("ready");
     axum::serve(listener, router(store, Arc::new(authority()))).await.unwrap();
@@ -94,21 +92,41 @@ async fn fetch(network: &Network, store: Arc<Store>, count: usize) {
             joins(&hearing, &steering, &line).await;
         }
     });
-    let mut progress = control.progress();
     let total = bytes_of(&wanted);
-    let mut percent = 0;
-    while progress.changed().await.is_ok() {
-        let now = progress.borrow_and_update().bytes * 100 / total;
-        if now > percent {
-            say(&format!("at {now}"));
-            percent = now;
-        }
-    }
+    says_how_far(control.progress(), |progress| progress.bytes * 100 / total).await;
     match running.await.unwrap() {
         Ok(done) => say(&told_about(&done)),
         Err(error) => say(&format!("failed: {error}")),
     }
     network.close().await;
+}
+
+/// Brings everything to the hub at this address, and says how far it is.
+async fn push(store: Arc<Store>, words: &str) {
+    let (count, url) = words.split_once(' ').unwrap();
+    let wanted = chunks(SEED, count.parse().unwrap());
+    let (total, ids) = (bytes_of(&wanted), wanted.iter().map(|chunk| chunk.id).collect::<Vec<_>>());
+    drop(wanted);
+    let cache = Cache::new(url, Access::Grant(grant(public(&key(2)), Right::Give))).unwrap();
+    let (push, control) = Push::new(store, Arc::new(cache));
+    let running = tokio::spawn(push.run(ids.into_iter()));
+    says_how_far(control.progress(), |pushed| pushed.bytes * 100 / total).await;
+    match running.await.unwrap() {
+        Ok(done) => say(&format!("done {} {}", done.bytes, done.again)),
+        Err(error) => say(&format!("failed: {error}")),
+    }
+}
+
+/// Says each percent, until the end.
+async fn says_how_far<T>(mut progress: tokio::sync::watch::Receiver<T>, percent: impl Fn(&T) -> u64) {
+    let mut last = 0;
+    while progress.changed().await.is_ok() {
+        let now = percent(&progress.borrow_and_update());
+        if now > last {
+            say(&format!("at {now}"));
+            last = now;
+        }
+    }
 }
 
 /// A source: `hub URL`, `direct NUMBER ADDRESS` or `relay NUMBER URL`.

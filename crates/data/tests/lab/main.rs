@@ -3,6 +3,8 @@
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 #![expect(clippy::print_stdout, reason = "figures are for whoever runs the tests, and a child speaks to its parent")]
+#[path = "../net/actor.rs"]
+mod actor;
 mod addresses;
 mod child;
 mod faults;

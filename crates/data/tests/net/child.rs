@@ -1,68 +1,42 @@
 //! The test binary as a process of its own, to be killed.
-use std::io::{BufRead, BufReader, Write};
+use super::actor::{Voice, command, role};
 use std::path::Path;
-use std::process::{Child, ChildStdout, Command, Stdio};
-
-const ROLE: &str = "GLEANER_NET_TEST_ROLE";
-const FOLDER: &str = "GLEANER_NET_TEST_FOLDER";
-const PORT: &str = "GLEANER_NET_TEST_PORT";
-/// What begins the lines that a child writes; the test harness writes others.
-const SAYS: &str = "child: ";
+use std::process::{Child, Stdio};
 
 /// Without a role this is a test like any other and has nothing to do.
 #[test]
 fn plays_the_role_it_was_started_for() {
-    let Ok(role) = std::env::var(ROLE) else { return };
-    let folder = std::env::var_os(FOLDER).unwrap();
-    let port = std::env::var(PORT).unwrap().parse().unwrap();
+    let Some((role, folder)) = role() else { return };
+    let words: Vec<&str> = role.split(' ').collect();
+    let [name, number, port] = words[..] else { panic!("no such role: {role}") };
+    let (number, port) = (number.parse().unwrap(), port.parse().unwrap());
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {
-        match role.as_str() {
-            "up" | "hub" => super::ways_kill::play(&role, Path::new(&folder), port).await,
-            _ => super::kill::play(&role, Path::new(&folder), port).await,
+        match name {
+            "up" | "hub" => super::ways_kill::play(name, &folder, port).await,
+            _ => super::kill::play(name, number, &folder, port).await,
         }
     });
-}
-
-pub fn say(line: &str) {
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "{SAYS}{line}").unwrap();
-    out.flush().unwrap();
 }
 
 /// A child, and what it says.
 pub struct Actor {
     child: Child,
-    out: BufReader<ChildStdout>,
+    voice: Voice,
 }
 
 impl Actor {
-    pub fn start(role: &str, folder: &Path, port: u16) -> Self {
-        let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "child::plays_the_role_it_was_started_for", "--nocapture"])
-            .env(ROLE, role)
-            .env(FOLDER, folder)
-            .env(PORT, port.to_string())
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::inherit())
-            .spawn()
-            .unwrap();
-        let out = BufReader::new(child.stdout.take().unwrap());
-        Self { child, out }
+    /// Starts one with this number, to do something with this folder and port.
+    pub fn start(role: &str, number: u8, folder: &Path, port: u16) -> Self {
+        let mut command = command(&format!("{role} {number} {port}"), folder);
+        let mut child = command.stdin(Stdio::null()).stderr(Stdio::inherit()).spawn().unwrap();
+        let voice = Voice::new(child.stdout.take().unwrap());
+        Self { child, voice }
     }
 
     /// The next thing it says, or nothing if it has ended.
     pub fn hear(&mut self) -> Option<String> {
-        let mut line = String::new();
-        while self.out.read_line(&mut line).unwrap() > 0 {
-            // The harness may have begun the line with the name of the test.
-            if let Some(at) = line.find(SAYS) {
-                return Some(line[at + SAYS.len()..].trim_end().to_owned());
-            }
-            line.clear();
-        }
-        None
+        self.voice.hear()
     }
 
     pub fn is_running(&mut self) -> bool {

@@ -53,9 +53,14 @@ async fn faulty(number: u8, fault: Fault, chunks: &[Chunk]) -> iroh::EndpointAdd
                     let mut message = vec![0; u32::from_le_bytes(length) as usize];
                     receive.read_exact(&mut message).await.unwrap();
                     let ask: Ask = postcard::from_bytes(&message).unwrap();
-                    if let Ask::Want { ids, .. } = ask {
-                        tokio::spawn(misbehave(connection.clone(), send, fault, ids, Arc::clone(&known)));
-                    }
+                    let (ids, begun) = match ask {
+                        Ask::Want { ids, .. } => (ids, Vec::new()),
+                        Ask::Rest { ids, begun, .. } => (ids, begun),
+                        Ask::Held { .. } | Ask::Having { .. } | Ask::Give { .. } | Ask::Receipt(_) => continue,
+                    };
+                    let begun = begun.into_iter().map(|begun| begun as usize).chain(std::iter::repeat(0));
+                    let wanted = ids.into_iter().zip(begun).collect();
+                    tokio::spawn(misbehave(connection.clone(), send, fault, wanted, Arc::clone(&known)));
                 }
             });
         }
@@ -67,20 +72,20 @@ async fn misbehave(
     connection: Connection,
     mut send: SendStream,
     fault: Fault,
-    ids: Vec<Hash>,
+    wanted: Vec<(Hash, usize)>,
     known: Arc<HashMap<Hash, Chunk>>,
 ) {
-    for (number, id) in ids.iter().enumerate() {
-        let bytes = known[id].bytes.clone();
+    for (number, (id, begun)) in wanted.iter().enumerate() {
+        let bytes = &known[id].bytes;
         let length = u32::try_from(bytes.len()).unwrap().to_le_bytes();
-        let whole = [&length[..], &bytes].concat();
+        let whole = [&length[..], &bytes[*begun..]].concat();
         let sent = match fault {
             Fault::Lies => {
                 let mut lie = whole;
                 *lie.last_mut().unwrap() ^= 1;
                 send.write_all(&lie).await
             }
-            Fault::Oversends if number + 1 == ids.len() => send.write_all(&[&whole[..], &whole].concat()).await,
+            Fault::Oversends if number + 1 == wanted.len() => send.write_all(&[&whole[..], &whole].concat()).await,
             Fault::Oversends => send.write_all(&whole).await,
             Fault::Exaggerates => send.write_all(&u32::MAX.to_le_bytes()).await,
             Fault::Stalls => {

@@ -151,7 +151,7 @@ pub fn keys() -> gleaner_data::seal::Keys {
 pub fn pack_through(home: &Path, uplink: &Uplink) -> Result<Packed, pack::Error> {
     let keys = keys();
     let mut index = Index::open(&home.join("index"), &keys)?;
-    let options = pack::Options { threads: 2, level: None, checksum: false };
+    let options = pack::Options { threads: 2, level: None, adapt: false, checksum: false };
     let packed = pack::pack(&home.join("data"), &keys, &mut index, uplink, options, &pack::Progress::default())?;
     uplink.put(packed.sealed.blob, packed.sealed.bytes.clone()).map_err(pack::Error::Sink)?;
     uplink.flush().map_err(pack::Error::Sink)?;

@@ -3,6 +3,7 @@ use super::world::*;
 use gleaner_data::net::schedule::{Holds, Role, Route};
 use gleaner_data::net::{Code, Error, Grant, Peer, Right, Update, public};
 use gleaner_wire::Millis;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -16,15 +17,16 @@ async fn chunks_move_from_one_machine_to_another_and_are_signed_for() {
     assert_eq!((done.chunks, done.bytes, done.twice_bytes), (300, bytes_of(&chunks), 0));
     assert_eq!(done.sources[0].route, Route::Lan);
     two.network.close().await;
-    let mut signed = 0;
-    while signed < bytes_of(&chunks) {
-        for receipt in wait_for(|| Some(server.take_receipts()).filter(|receipts| !receipts.is_empty())).await {
-            assert!(receipt.is_genuine());
-            assert_eq!(receipt.receipt.receiver, two.network.key());
-            signed += receipt.receipt.bytes;
+    let mut sessions = BTreeMap::new();
+    while sessions.values().sum::<u64>() < bytes_of(&chunks) {
+        for claim in wait_for(|| Some(server.take_claims(1000)).filter(|claims| !claims.is_empty())).await {
+            claim.check(&authority(), &one.network.key(), Millis(0)).unwrap();
+            let receipt = claim.receipt.receipt;
+            assert_eq!(receipt.receiver, two.network.key());
+            sessions.insert(receipt.session, receipt.bytes);
         }
     }
-    assert_eq!(signed, bytes_of(&chunks));
+    assert_eq!(sessions.values().sum::<u64>(), bytes_of(&chunks));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -150,14 +152,16 @@ async fn four_machines_fetch_from_one_and_from_each_other_and_it_sends_about_one
         machine.network.close().await;
     }
     drop(servers);
-    let mut sent = 0;
+    let mut sessions = BTreeMap::new();
     for _ in 0..8 {
-        let some = wait_for(|| Some(server.take_receipts()).filter(|receipts| !receipts.is_empty())).await;
-        sent += some.iter().map(|receipt| receipt.receipt.bytes).sum::<u64>();
-        if sent >= bytes_of(&chunks) {
+        let some = wait_for(|| Some(server.take_claims(1000)).filter(|claims| !claims.is_empty())).await;
+        let signed = some.iter().map(|claim| claim.receipt.receipt);
+        sessions.extend(signed.map(|receipt| ((receipt.receiver, receipt.session), receipt.bytes)));
+        if sessions.values().sum::<u64>() >= bytes_of(&chunks) {
             break;
         }
     }
+    let sent: u64 = sessions.values().sum();
     #[expect(clippy::cast_precision_loss, reason = "a ratio")]
     let copies = sent as f64 / bytes_of(&chunks) as f64;
     assert!((1.0..1.15).contains(&copies), "the origin sent {copies:.3} copies");

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 async fn relayed(number: u8, relay: &Relay) -> (Network, Arc<Store>, tempfile::TempDir) {
-    let relays = vec![relay.url().unwrap()];
+    let relays = vec![relay.at().unwrap()];
     // No address to listen on: nothing but the relay is left.
     let network = Network::open(Setup { key: key(number), listen: Vec::new(), relays }).await.unwrap();
     let dir = tempfile::tempdir().unwrap();
@@ -20,7 +20,7 @@ async fn relayed(number: u8, relay: &Relay) -> (Network, Arc<Store>, tempfile::T
 #[tokio::test(flavor = "multi_thread")]
 async fn chunks_move_through_the_relay_and_strangers_do_not_get_in() {
     let members = [public(&key(1)), public(&key(2))];
-    let relay = Relay::start(loopback()[0], move |key| members.contains(key)).await.unwrap();
+    let relay = Relay::start(loopback()[0], &hub(), move |key| members.contains(key)).await.unwrap();
     let chunks = chunks(50, 200);
     let (one, store, _one) = relayed(1, &relay).await;
     store.put(chunks.clone()).unwrap();
@@ -28,7 +28,7 @@ async fn chunks_move_through_the_relay_and_strangers_do_not_get_in() {
     let (two, store, _two) = relayed(2, &relay).await;
     let online = async { tokio::join!(one.online(), two.online()) };
     tokio::time::timeout(Duration::from_secs(20), online).await.expect("both reach the relay");
-    two.learn(EndpointAddr::new(one.address().id).with_relay_url(relay.url().unwrap()));
+    two.learn(EndpointAddr::new(one.address().id).with_relay_url(relay.at().unwrap().url));
     let peer = Arc::new(Peer::new(two.clone(), one.key(), grant(two.key(), Right::Fetch)));
     let (fetch, control) = gleaner_data::net::Fetch::new(Arc::clone(&store), two.key(), wishes(&chunks).into_iter());
     control.tell(joined(&peer)).await;

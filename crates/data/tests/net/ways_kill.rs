@@ -1,5 +1,6 @@
 //! kill -9 of whoever pushes a folder, and of the hub that takes it, at random moments.
-use super::child::{Actor, say};
+use super::actor::say;
+use super::child::Actor;
 use super::house::*;
 use std::path::Path;
 use std::sync::Arc;
@@ -43,7 +44,7 @@ fn home() -> tempfile::TempDir {
 async fn start(role: &'static str, folder: &Path, port: u16) -> Actor {
     let folder = folder.to_owned();
     let begin = move || {
-        let mut actor = Actor::start(role, &folder, port);
+        let mut actor = Actor::start(role, 0, &folder, port);
         assert_eq!(actor.hear().as_deref(), Some("begins"));
         actor
     };

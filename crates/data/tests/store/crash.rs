@@ -142,3 +142,59 @@ fn a_second_process_is_refused_and_told_who_has_the_store() {
     child.wait().unwrap();
     Store::open(dir.path(), MIB).unwrap();
 }
+
+/// A copy of a store as it lies on the disk, without it being closed.
+fn copied(from: &Path) -> tempfile::TempDir {
+    let to = tempfile::tempdir().unwrap();
+    for entry in std::fs::read_dir(from).unwrap().map(Result::unwrap).filter(|entry| entry.path().is_file()) {
+        std::fs::copy(entry.path(), to.path().join(entry.file_name())).unwrap();
+    }
+    for folder in std::fs::read_dir(from).unwrap().map(Result::unwrap).filter(|entry| entry.path().is_dir()) {
+        std::fs::create_dir(to.path().join(folder.file_name())).unwrap();
+        for entry in std::fs::read_dir(folder.path()).unwrap().map(Result::unwrap) {
+            std::fs::copy(entry.path(), to.path().join(folder.file_name()).join(entry.file_name())).unwrap();
+        }
+    }
+    to
+}
+
+/// The file of the segment that was written last: they are named by their numbers.
+fn last_segment(folder: &Path) -> std::path::PathBuf {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            if path.is_dir() {
+                folders.push(path);
+            } else if name.len() == 16 && name.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+                found.push(path);
+            }
+        }
+    }
+    found.into_iter().max().unwrap()
+}
+
+#[test]
+fn what_a_power_cut_takes_back_is_forgotten_and_what_was_flushed_is_there() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open_with(dir.path(), options()).unwrap();
+    let (safe, open) = ([chunk(1, 50_000), chunk(2, 50_000)], [chunk(3, 50_000), chunk(4, 50_000)]);
+    store.put(safe.to_vec()).unwrap();
+    store.flush().unwrap();
+    store.put(open.to_vec()).unwrap();
+    // The index got to the disk, and the last bytes did not.
+    let cut = copied(dir.path());
+    let file = std::fs::OpenOptions::new().write(true).open(last_segment(cut.path())).unwrap();
+    let length = file.metadata().unwrap().len();
+    std::os::unix::fs::FileExt::write_all_at(&file, &[0; 50_000], length - 50_000).unwrap();
+    let after = Store::open_with(cut.path(), options()).unwrap();
+    let ids: Vec<Hash> = safe.iter().chain(&open).map(|chunk| chunk.id).collect();
+    let held = after.has_many(&ids).unwrap();
+    assert_eq!([0, 1, 2, 3].map(|number| held.contains(number)), [true, true, true, false]);
+    assert_counts_are_real(&after, cut.path());
+    let checked = after.check(|_| {}).unwrap();
+    assert_eq!((checked.bad.len(), checked.orphans, checked.miscounted), (0, 0, 0), "{checked:?}");
+    after.put(open.to_vec()).unwrap();
+    assert!(after.get(&open[1].id, Verify::Here).unwrap().is_some());
+}

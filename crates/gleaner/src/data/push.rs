@@ -63,6 +63,7 @@ pub async fn push(client: &Client, path: &std::path::Path, name: &str, checksum:
         name: Some(name),
         checksum,
         steer: Some(steering.receiver()),
+        direct: false,
     };
     let mut interrupt = Interrupt::listen()?;
     let mut pushing = Pushing::new();

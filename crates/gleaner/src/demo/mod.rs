@@ -14,7 +14,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use gleaner_chain::{Account, wallet};
 use gleaner_client::data::Attending;
-use gleaner_client::{Client, Draft};
+use gleaner_client::{Client, Draft, Way};
 use gleaner_hub::money::ReconcileView;
 use gleaner_wire::api::{JobState, JobView, Submitted, WorkerView};
 use gleaner_wire::{JobId, Runtime};
@@ -186,7 +186,7 @@ fn draft(job_file: &Path, passes: u32) -> Result<Draft> {
 }
 
 async fn submit(client: &Client, purse: &Purse, draft: &Draft) -> Result<(Submitted, Attending)> {
-    let (submitted, attendant) = order::submit(client, Some(purse), draft).await?;
+    let (submitted, attendant) = order::submit(client, Some(purse), draft, Way::Hub).await?;
     let tiles = words::count(submitted.tasks, "tile");
     let cap = words::money(submitted.reserved);
     say(format!("Job {}: {tiles}, one task each; its order locks {cap}, no more can be spent.", submitted.job));

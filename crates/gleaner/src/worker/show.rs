@@ -4,7 +4,8 @@ use std::process::ExitCode;
 use anyhow::Result;
 use gleaner_client::Client;
 use gleaner_wire::WorkerId;
-use gleaner_wire::api::WorkerView;
+use gleaner_wire::api::{SeedingView, WorkerView};
+use serde::Serialize;
 
 use crate::output::{data, json};
 use crate::table::Align::{Left, Right};
@@ -25,15 +26,24 @@ pub struct Args {
 /// Shows one worker.
 pub async fn perform(client: &Client, args: &Args) -> Result<ExitCode> {
     let worker = client.worker(args.worker).await?;
+    let seeding = client.data().seeding(Some(worker.key), None).await?;
     if args.json {
-        json(&worker)?
+        json(&Shown { worker, seeding })?
     } else {
-        data(&render(&worker))?
+        data(&render(&worker, &seeding))?
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn render(worker: &WorkerView) -> String {
+/// A worker, and what it has sent to others.
+#[derive(Serialize)]
+struct Shown {
+    #[serde(flatten)]
+    worker: WorkerView,
+    seeding: SeedingView,
+}
+
+fn render(worker: &WorkerView, seeding: &SeedingView) -> String {
     let mut table = Table::new([
         ("DEVICE", Left),
         ("KIND", Left),
@@ -61,7 +71,7 @@ fn render(worker: &WorkerView) -> String {
         }
     }
     format!(
-        "worker {} · {} · {} · region {}\nkey {}\n{} done, {} failed or lost, {} running, {} earned\n\n{}",
+        "worker {} · {} · {} · region {}\nkey {}\n{} done, {} failed or lost, {} running, {} earned\n{} of datasets sent to other workers\n\n{}",
         worker.id,
         words::plain(&worker.offer.name),
         worker.state,
@@ -71,6 +81,7 @@ fn render(worker: &WorkerView) -> String {
         words::grouped(worker.failed),
         words::grouped(worker.running),
         words::money(worker.earned),
+        words::bytes(seeding.bytes),
         table.render()
     )
 }

@@ -86,7 +86,9 @@ pub(crate) struct Catalog {
 impl Catalog {
     /// Opens or makes it.
     pub(crate) fn open(path: &Path) -> Result<Self, Error> {
-        let opened = Connection::open(path).and_then(|db| db.execute_batch(SCHEMA).map(|()| db));
+        let opened = Connection::open(path).and_then(|db| {
+            db.execute_batch(SCHEMA).and_then(|()| db.execute_batch(super::seeding::SCHEMA)).map(|()| db)
+        });
         let db = opened.map_err(|source| Error::Catalog { path: path.to_owned(), source })?;
         Ok(Self { path: path.to_owned(), db: Mutex::new(db) })
     }
@@ -95,7 +97,7 @@ impl Catalog {
         self.db.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn with<T>(&self, work: impl FnOnce(&mut Connection) -> rusqlite::Result<T>) -> Result<T, Error> {
+    pub(super) fn with<T>(&self, work: impl FnOnce(&mut Connection) -> rusqlite::Result<T>) -> Result<T, Error> {
         work(&mut self.db()).map_err(|source| Error::Catalog { path: self.path.clone(), source })
     }
 
@@ -181,6 +183,13 @@ impl Catalog {
         self.with(|db| db.prepare_cached(query)?.query_map([], dataset)?.collect())
     }
 
+    /// What a job that has not ended reads and made.
+    pub(crate) fn list_of(&self, job: JobId) -> Result<Vec<Dataset>, Error> {
+        let query = "SELECT root, root_bytes, bytes, chunks, owner, label, kind, made, until FROM dataset
+                     WHERE root IN (SELECT root FROM used WHERE job = ?1) ORDER BY kind, made DESC, root LIMIT 10000";
+        self.with(|db| db.prepare_cached(query)?.query_map([job.0], dataset)?.collect())
+    }
+
     /// Forgets a dataset.
     pub(crate) fn remove(&self, root: &Hash) -> Result<bool, Error> {
         self.with(|db| {
@@ -202,6 +211,7 @@ impl Catalog {
             for root in roots {
                 work.prepare_cached("INSERT OR IGNORE INTO used (job, root) VALUES (?1, ?2)")?
                     .execute(params![job.0, root.0])?;
+                super::seeding::note_reader(&work, job, root)?;
             }
             work.commit()
         })

@@ -34,6 +34,13 @@ pub(crate) async fn sweep(data: Arc<Data>, keeper: Handle, mut stopping: watch::
     }
 }
 
+impl Data {
+    /// Returns when every chunk that has arrived survives a power cut. Blocks on the disk.
+    pub(crate) fn make_durable(&self) -> Result<(), crate::Error> {
+        self.store.flush().map_err(|source| crate::Error::Store { path: "chunks".into(), source })
+    }
+}
+
 fn once(data: &Data, live: &[JobId]) -> Result<(), crate::Error> {
     let now = crate::clock::wall_ms();
     let ended: Vec<JobId> = data.catalog.users()?.into_iter().filter(|job| !live.contains(job)).collect();
@@ -41,6 +48,7 @@ fn once(data: &Data, live: &[JobId]) -> Result<(), crate::Error> {
         data.catalog.ended(*job, now + AFTER_JOB_MS)?;
     }
     data.desk.forget(&ended);
+    data.catalog.forget_sessions(now)?;
     for root in data.catalog.take_expired(now)? {
         let unpinned = data.store.unpin(&pin_name(&root)).and_then(|_| data.store.forget(&root));
         unpinned.map_err(|source| crate::Error::Store { path: "chunks".into(), source })?;

@@ -8,11 +8,13 @@ mod door;
 mod keep;
 mod keys;
 mod pin;
+mod seeding;
 
 pub(crate) use catalog::{Catalog, Dataset, Kind};
 pub(crate) use keep::{AFTER_JOB_MS, pin_name, sweep};
 pub(crate) use keys::{Desk, Found, LEFT_AT_A_TIME_MAX, Wrapped};
-pub(crate) use pin::{Pinned, pin_listed};
+pub(crate) use pin::{Pinned, Whole, pin_listed};
+pub(crate) use seeding::About;
 
 use crate::Error;
 use ed25519_dalek::SigningKey;

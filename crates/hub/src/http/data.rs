@@ -3,7 +3,7 @@ use super::Shared;
 use super::parameters::Parameters;
 use super::problem::Problem;
 use crate::clock::wall_ms;
-use crate::data::{AFTER_JOB_MS, Data, Dataset, Kind, Pinned, pin_listed, pin_name};
+use crate::data::{AFTER_JOB_MS, Data, Dataset, Kind, Pinned, Whole, pin_listed, pin_name};
 use crate::inbox::Inbox;
 use crate::token::Caller;
 use axum::Json;
@@ -14,7 +14,7 @@ use futures_util::StreamExt;
 use gleaner_wire::api::{CheckView, DatasetView, NetworkView};
 use gleaner_wire::{BlobRef, DataRef, Hash, JobId, WorkerKey};
 use serde::Deserialize;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use tokio::sync::mpsc;
 
 /// The longest sealed name.
@@ -32,6 +32,9 @@ pub(super) struct Said {
     kind: String,
     label: Option<String>,
     job: Option<String>,
+    /// Whether workers get most of it from the machine of its owner.
+    #[serde(default)]
+    direct: bool,
 }
 
 /// `PUT /api/v1/datasets/{root}`: everything in it is here, and this is the list of it, 32 bytes for each chunk, the root
@@ -53,7 +56,8 @@ pub(super) async fn register(
         .filter(|label| label.len() <= LABEL_BYTES_MAX)
         .ok_or_else(|| Problem::bad_request(format!("a label is at most {LABEL_BYTES_MAX} bytes in hexadecimal")))?;
     let data = Arc::clone(&shared.data);
-    let chunks = pin(&data, root, body).await?;
+    let whole = if said.direct { Whole::No } else { Whole::Yes };
+    let chunks = pin(&data, root, whole, body).await?;
     let owner = headers.get("gleaner-requester").and_then(|value| value.to_str().ok()).unwrap_or("local").to_owned();
     let made = wall_ms();
     let until = match kind {
@@ -64,6 +68,8 @@ pub(super) async fn register(
     let whole = DataRef { root: BlobRef { id: root, bytes: said.root_bytes }, bytes: said.bytes };
     let dataset = Dataset { data: whole, chunks, owner, label, kind, made, until };
     blocking(move || {
+        // Who is told that it is kept may forget it.
+        data.make_durable()?;
         data.catalog.add(&dataset)?;
         job.map_or(Ok(()), |job| data.catalog.used_by(job, &[root]))
     })
@@ -86,10 +92,10 @@ async fn check_worker(shared: &Shared, caller: Caller, kind: Kind, job: Option<J
 }
 
 /// Pins and remembers the list of a dataset as it arrives.
-async fn pin(data: &Arc<Data>, root: Hash, body: Body) -> Result<u64, Problem> {
+async fn pin(data: &Arc<Data>, root: Hash, whole: Whole, body: Body) -> Result<u64, Problem> {
     let (sender, receiver) = mpsc::channel::<Vec<Hash>>(4);
     let listing = Arc::clone(data);
-    let pinning = tokio::task::spawn_blocking(move || pin_all(&listing, root, receiver));
+    let pinning = tokio::task::spawn_blocking(move || pin_all(&listing, root, whole, receiver));
     let (mut stream, mut rest) = (body.into_data_stream(), Vec::new());
     while let Some(piece) = stream.next().await {
         let piece = piece.map_err(|error| Problem::bad_request(format!("the list broke off: {error}")))?;
@@ -114,9 +120,9 @@ fn ids(bytes: &[u8]) -> Vec<Hash> {
     bytes.as_chunks::<32>().0.iter().map(|id| Hash(*id)).collect()
 }
 
-fn pin_all(data: &Data, root: Hash, mut lists: mpsc::Receiver<Vec<Hash>>) -> Result<u64, Problem> {
+fn pin_all(data: &Data, root: Hash, whole: Whole, mut lists: mpsc::Receiver<Vec<Hash>>) -> Result<u64, Problem> {
     let lists = std::iter::from_fn(|| lists.blocking_recv());
-    let Pinned { count, missing } = pin_listed(&data.store, root, lists).map_err(|error| full(&error))?;
+    let Pinned { count, missing } = pin_listed(&data.store, root, whole, lists).map_err(|error| full(&error))?;
     if missing > 0 || count == 0 {
         let detail =
             format!("{missing} of the {count} chunks are not here, or the root is not the first: send them first");
@@ -130,11 +136,23 @@ fn full(error: &gleaner_data::store::Error) -> Problem {
     Problem::new(StatusCode::INSUFFICIENT_STORAGE, "storage", "no room for the dataset", detail)
 }
 
-/// `GET /api/v1/datasets`.
-pub(super) async fn list(State(shared): State<Arc<Shared>>) -> Result<Json<Vec<DatasetView>>, Problem> {
+/// Which datasets are asked for.
+#[derive(Deserialize)]
+pub(super) struct Listing {
+    job: Option<u64>,
+}
+
+/// `GET /api/v1/datasets`: everything, or what a job that has not ended reads and made.
+pub(super) async fn list(
+    State(shared): State<Arc<Shared>>,
+    Parameters(listing): Parameters<Listing>,
+) -> Result<Json<Vec<DatasetView>>, Problem> {
     let data = Arc::clone(&shared.data);
     let views = blocking(move || {
-        let all = data.catalog.list()?;
+        let all = match listing.job {
+            Some(job) => data.catalog.list_of(JobId(job))?,
+            None => data.catalog.list()?,
+        };
         Ok(all.into_iter().map(|dataset| view(&data, dataset)).collect())
     });
     views.await.map(Json)
@@ -208,12 +226,15 @@ pub(super) async fn network(
         shared.data.welcome(key);
     }
     let hub = gleaner_data::net::public(&shared.data.signer);
-    Json(NetworkView { hub, relay_port: shared.relay_port })
+    Json(NetworkView { hub, relay_port: shared.relay_port, discovery_port: shared.discovery_port })
 }
 
 fn view(data: &Data, dataset: Dataset) -> DatasetView {
     let held = data.store.holdings(&dataset.data.root.id).ok().flatten().map_or(0, |bits| bits.count() as u64);
+    let swarm = data.swarm.lock().unwrap_or_else(PoisonError::into_inner);
+    let machines = swarm.members(&dataset.data.root.id).count() as u64;
     DatasetView {
+        machines,
         data: dataset.data,
         chunks: dataset.chunks,
         owner: dataset.owner,

@@ -102,7 +102,7 @@ pub(super) async fn stage(
     Path((user, path)): Path<(String, String)>,
 ) -> Result<Json<StageView>, Problem> {
     let top = spot(&user, &path)?.top;
-    let stage = match shared.inbox.tops.stage(&top) {
+    let stage = match shared.inbox.stage(&top) {
         Some(stage) => stage,
         None => {
             let (data, label) = (Arc::clone(&shared.data), [PLAIN, top.name.as_bytes()].concat());

@@ -11,6 +11,7 @@ mod money;
 mod parameters;
 mod problem;
 mod results;
+mod seeding;
 mod server;
 mod submit;
 mod workers;
@@ -43,8 +44,9 @@ pub(crate) struct Shared {
     pub(crate) data: Arc<Data>,
     /// What people bring who do not have the program.
     pub(crate) inbox: Arc<Inbox>,
-    /// Where the relay listens, if there is one.
+    /// Where the relay listens, if there is one, and where machines learn their addresses beside it.
     pub(crate) relay_port: Option<u16>,
+    pub(crate) discovery_port: Option<u16>,
     pub(crate) archive: Archive,
     pub(crate) logs: LogReader,
     pub(crate) live: Live,
@@ -81,6 +83,7 @@ pub(crate) fn router(shared: &Arc<Shared>) -> Router {
         .route("/api/v1/jobs/{job}/keys/{group}", get(keys::fetch))
         .route("/api/v1/keys/{submission}", post(keys::leave))
         .route("/api/v1/network", get(data::network))
+        .route("/api/v1/seeding", post(seeding::hand_in))
         .route("/api/v1/jobs/{job}/outputs/{group}", get(results::outputs))
         .route_layer(from_fn_with_state(Arc::clone(shared), access::workers_too));
     let operator = Router::new()
@@ -103,6 +106,7 @@ pub(crate) fn router(shared: &Arc<Shared>) -> Router {
         .route("/api/v1/jobs/{job}/approval", post(money::approve))
         .route("/api/v1/reconcile", get(money::reconcile))
         .route("/api/v1/fiat/payments/{payment}/release", post(money::fiat_release))
+        .route("/api/v1/seeding", get(seeding::show))
         .route("/api/v1/ledger", get(workers::ledger))
         .route("/api/v1/events", get(events::events))
         .route_layer(from_fn_with_state(Arc::clone(shared), access::operator_only));

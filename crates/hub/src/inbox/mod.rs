@@ -27,7 +27,7 @@ use gleaner_data::seal::AccountSecret;
 use std::net::SocketAddr;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use tokio::sync::watch;
 use tops::Tops;
 
@@ -50,10 +50,14 @@ pub(crate) struct Inbox {
     secret: AccountSecret,
     pub(crate) tops: Arc<Tops>,
     pub(crate) books: Books,
+    is_arriving: OnceLock<IsArriving>,
 }
 
+/// Whether a top is being written, broke off, or has just changed, by a way in that says so only once it is quiet.
+type IsArriving = Box<dyn Fn(&Top) -> bool + Send + Sync>;
+
 impl Inbox {
-    /// Opens or makes the inbox in the hub's folder.
+    /// Opens or makes the inbox in the hub's folder. What lies there is sealed again, unless it is known.
     pub(crate) fn open(hub: &Path, limits: Limits) -> Result<Self, Error> {
         let (dir, index) = (hub.join("inbox"), hub.join("inbox.index"));
         for folder in [&dir, &index] {
@@ -62,7 +66,28 @@ impl Inbox {
         }
         let secret = AccountSecret::from_bytes(secret_bytes(&hub.join("inbox.secret"))?);
         let books = Books::new(dir.clone(), limits);
-        Ok(Self { dir, index, secret, tops: Arc::default(), books })
+        let inbox = Self { dir, index, secret, tops: Arc::default(), books, is_arriving: OnceLock::new() };
+        // Before anybody can bring something, so that nothing half written is found.
+        match folder::scan(&inbox.dir) {
+            Ok(tops) => note(&inbox.tops, &tops),
+            Err(error) => tracing::warn!(%error, "the inbox could not be looked through"),
+        }
+        Ok(inbox)
+    }
+
+    /// Lets a way in say what is arriving by it. Only the first one is asked.
+    fn ask_whether_arriving(&self, is_arriving: impl Fn(&Top) -> bool + Send + Sync + 'static) {
+        let _ = self.is_arriving.set(Box::new(is_arriving));
+    }
+
+    fn is_arriving(&self, top: &Top) -> bool {
+        self.is_arriving.get().is_some_and(|is_arriving| is_arriving(top))
+    }
+
+    /// How far a top is, if anything has happened to it. What is still arriving is never said to be ready.
+    pub(crate) fn stage(&self, top: &Top) -> Option<Stage> {
+        // In this order: what stops arriving is noted as waiting first.
+        if self.is_arriving(top) { Some(Stage::Waiting) } else { self.tops.stage(top) }
     }
 
     /// Makes ready for an upload of a user, of so many bytes. Blocks on the disk.
@@ -82,6 +107,10 @@ impl Inbox {
     }
 
     fn seal_and_note(&self, data: &Data, top: &Top) {
+        if self.is_arriving(top) {
+            // It is noted again once it is quiet.
+            return self.tops.put_off(top);
+        }
         let stage = match self.seal(data, top) {
             Ok(sealed) => sealed.map(Stage::Ready),
             Err(failure) => {
@@ -104,18 +133,13 @@ fn note(waiting: &Tops, tops: &[Top]) {
     }
 }
 
-/// Seals what becomes quiet, one after the other, until the hub stops. Begins with what lies there.
+/// Seals what becomes quiet, one after the other, until the hub stops.
 pub(crate) async fn attend(inbox: Arc<Inbox>, data: Arc<Data>, mut stopping: watch::Receiver<bool>) {
-    let dir = inbox.dir.clone();
-    match tokio::task::spawn_blocking(move || folder::scan(&dir)).await {
-        Ok(Ok(tops)) => note(&inbox.tops, &tops),
-        Ok(Err(error)) => tracing::warn!(%error, "the inbox could not be looked through"),
-        Err(_) => return,
-    }
     loop {
         let top = tokio::select! {
-            top = inbox.tops.next() => top,
+            biased;
             _ = stopping.changed() => return,
+            top = inbox.tops.next() => top,
         };
         let (inbox, data) = (Arc::clone(&inbox), Arc::clone(&data));
         if tokio::task::spawn_blocking(move || inbox.seal_and_note(&data, &top)).await.is_err() {

@@ -2,7 +2,7 @@
 use super::name::Top;
 use super::{Inbox, folder};
 use crate::clock::wall_ms;
-use crate::data::{Data, Dataset, Kind, pin_listed, pin_name};
+use crate::data::{Data, Dataset, Kind, Whole, pin_listed, pin_name};
 use gleaner_data::index::Index;
 use gleaner_data::pack::{self, Packed};
 use gleaner_data::seal::Keys;
@@ -193,7 +193,7 @@ fn pack_and_pin(data: &Data, path: &Path, index: &Path, keys: &Keys) -> Result<(
     let sink = StoreSink::new(&data.store);
     let mut index = Index::open(index, keys).map_err(pack::Error::Index)?;
     let threads = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
-    let options = pack::Options { threads, level: Some(Level::new(3)), checksum: false };
+    let options = pack::Options { threads, level: Some(Level::new(3)), adapt: false, checksum: false };
     let packed = pack::pack(path, keys, &mut index, &sink, options, &pack::Progress::default())?;
     let stored = sink.put(packed.sealed.blob, packed.sealed.bytes.clone()).and_then(|()| sink.flush());
     stored.map_err(pack::Error::Sink)?;
@@ -206,7 +206,7 @@ fn pack_and_pin(data: &Data, path: &Path, index: &Path, keys: &Keys) -> Result<(
             None
         }
     });
-    let pinned = pin_listed(&data.store, root, std::iter::once(vec![root]).chain(rest))?;
+    let pinned = pin_listed(&data.store, root, Whole::Yes, std::iter::once(vec![root]).chain(rest))?;
     if let Some(error) = broken {
         data.store.unpin(&pin_name(&root))?;
         return Err(error.into());

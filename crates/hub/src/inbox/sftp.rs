@@ -5,7 +5,7 @@ use super::tops::CALM;
 use super::{Inbox, Sftp};
 use crate::Error;
 use crate::token::{Caller, Tokens};
-use gleaner_sftp::{Account, Config, HostKey, PublicKey, Quiet, Server, Users};
+use gleaner_sftp::{Account, Changes, Config, HostKey, PublicKey, Quiet, Server, Users};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -44,7 +44,8 @@ pub(crate) async fn open(
     let users = Arc::new(Door { tokens, bytes_max: limits.user_bytes_max });
     let config = Config { listen, host_key, root: inbox.dir.clone(), bytes_max: limits.all_bytes_max, users };
     let server = Server::start(config).await.map_err(|error| Error::Sftp(Box::new(error)))?;
-    let address = server.address();
+    let (address, changes) = (server.address(), server.changes());
+    inbox.ask_whether_arriving(move |top| changes.is_pending(top.user.as_str(), top.name.as_bytes()));
     tokio::spawn(attend(server, inbox, stopping));
     Ok(Sftp { address, fingerprint })
 }
@@ -57,25 +58,29 @@ async fn attend(server: Server, inbox: Arc<Inbox>, mut stopping: watch::Receiver
             quiet = changes.next_quiet(CALM) => quiet,
             _ = stopping.changed() => break,
         };
-        take(&inbox, quiet).await;
+        take(&inbox, &changes, quiet).await;
     }
     server.stop().await;
 }
 
-async fn take(inbox: &Arc<Inbox>, quiet: Quiet) {
-    let Some(user) = User::parse(&quiet.folder) else { return };
+async fn take(inbox: &Arc<Inbox>, changes: &Changes, quiet: Quiet) {
+    let tops = tops(inbox, &quiet).await;
+    changes.heard(&quiet, || super::note(&inbox.tops, &tops));
+}
+
+async fn tops(inbox: &Arc<Inbox>, quiet: &Quiet) -> Vec<Top> {
+    let Some(user) = User::parse(&quiet.folder) else { return Vec::new() };
     if !quiet.interrupted.is_empty() {
         // It is told again once they are whole or gone.
         tracing::info!(%user, files = quiet.interrupted.len(), "an upload broke off; it is sealed once it is whole");
-        return;
+        return Vec::new();
     }
-    let tops: Vec<Top> = match quiet.name {
-        Some(name) => Top::new(user, &name).into_iter().collect(),
+    match &quiet.name {
+        Some(name) => Top::new(user, name).into_iter().collect(),
         None => {
             let dir = inbox.dir.clone();
             let all = tokio::task::spawn_blocking(move || super::folder::scan(&dir)).await;
             all.ok().and_then(Result::ok).unwrap_or_default()
         }
-    };
-    super::note(&inbox.tops, &tops);
+    }
 }

@@ -103,7 +103,7 @@ impl Tops {
     }
 
     /// How far a top is, if anything has happened to it.
-    pub(crate) fn stage(&self, top: &Top) -> Option<Stage> {
+    pub(super) fn stage(&self, top: &Top) -> Option<Stage> {
         self.states().get(top).map(|state| state.stage.clone())
     }
 
@@ -130,6 +130,13 @@ impl Tops {
                 (state.due, state.stage) = (None, Stage::Sealing);
                 Ok(top.clone())
             }
+        }
+    }
+
+    /// A top is not sealed now after all, and waits until it is noted again.
+    pub(super) fn put_off(&self, top: &Top) {
+        if let Some(state) = self.states().get_mut(top).filter(|state| state.stage == Stage::Sealing) {
+            state.stage = Stage::Waiting;
         }
     }
 

@@ -12,10 +12,8 @@ use gleaner_hub::Hub;
 use gleaner_wire::ByteSize;
 use gleaner_wire::api::DatasetView;
 use reqwest::StatusCode;
-use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
-use std::process::{Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,17 +27,25 @@ async fn listed(api: &Api, name: &str) -> Vec<DatasetView> {
     all.into_iter().filter(|view| view.label == label(name) && view.kind == "pushed").collect()
 }
 
+/// How far an upload is, and why.
+async fn stage(api: &Api, user: &str, name: &str) -> String {
+    let view = api.get(&format!("/api/v1/inbox/{user}/{name}")).send().await.unwrap();
+    if view.status() == StatusCode::NOT_FOUND {
+        return "none".into();
+    }
+    let view: serde_json::Value = view.json().await.unwrap();
+    let [stage, reason] = ["stage", "reason"].map(|field| view[field].as_str().unwrap_or_default());
+    format!("{stage}{reason}")
+}
+
 /// Waits until an upload has become a dataset.
 async fn ready(api: &Api, user: &str, name: &str) -> DatasetView {
     let waiting = async {
         loop {
-            let view = api.get(&format!("/api/v1/inbox/{user}/{name}")).send().await.unwrap();
-            if view.status() == StatusCode::OK {
-                let view: serde_json::Value = view.json().await.unwrap();
-                assert_ne!(view["stage"], "failed", "{view}");
-                if view["stage"] == "ready" {
-                    return;
-                }
+            let stage = stage(api, user, name).await;
+            assert!(!stage.starts_with("failed"), "{stage}");
+            if stage == "ready" {
+                return;
             }
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
@@ -199,13 +205,16 @@ async fn the_page_loads_nothing_from_elsewhere() {
     hub.stop().await;
 }
 
-/// Runs OpenSSH's `sftp` with a batch of commands, in a folder with what it needs.
-fn sftp(hub: &Hub, local: &Path, password: &str, batch: &str) -> std::process::Output {
-    let ask = local.join("askpass");
-    std::fs::write(&ask, format!("#!/bin/sh\necho '{password}'\n")).unwrap();
-    std::fs::set_permissions(&ask, std::fs::Permissions::from_mode(0o700)).unwrap();
+/// Starts OpenSSH's `sftp` with a batch of commands, in a folder with what it needs. It depends on nothing of whoever runs
+/// the test but on being a user of this machine.
+fn sftp(hub: &Hub, local: &Path, password: &str, batch: &str) -> Child {
     let mut command = Command::new("sftp");
-    command.args(["-F", "/dev/null"]).env("SSH_ASKPASS", ask).env("SSH_ASKPASS_REQUIRE", "force");
+    // The program that tells the password is not written here: a file that was just written cannot be run as long as any
+    // process that another thread is starting has it open too.
+    let sources = std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo tells tests where their package is");
+    let ask = Path::new(&sources).join("tests/hub/askpass");
+    command.args(["-F", "/dev/null"]).env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    command.env("SSH_ASKPASS", ask).env("SSH_ASKPASS_REQUIRE", "force").env("DISPLAY", ":0").env("PASSWORD", password);
     let port = format!("Port={}", hub.sftp().unwrap().address.port());
     for option in ["IdentityAgent=none", "StrictHostKeyChecking=no", "UserKnownHostsFile=/dev/null", "LogLevel=ERROR"] {
         command.args(["-o", option]);
@@ -214,42 +223,83 @@ fn sftp(hub: &Hub, local: &Path, password: &str, batch: &str) -> std::process::O
     for option in ["BatchMode=no", "PreferredAuthentications=password", "NumberOfPasswordPrompts=1"] {
         command.args(["-o", option]);
     }
-    command.args(["-o", &port, "-b", "-"]);
-    command.arg("ada@127.0.0.1").current_dir(local).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().expect("sftp is missing: scripts/test installs Debian's openssh-client");
-    child.stdin.take().unwrap().write_all(batch.as_bytes()).unwrap();
-    child.wait_with_output().unwrap()
+    command.args(["-o", &port, "-b", "batch"]).arg("ada@127.0.0.1").current_dir(local);
+    std::fs::write(local.join("batch"), batch).unwrap();
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.spawn().expect("sftp is missing: scripts/test installs Debian's openssh-client")
+}
+
+/// Waits for a client to end.
+async fn ended(client: Child) -> Output {
+    tokio::task::spawn_blocking(move || client.wait_with_output().unwrap()).await.unwrap()
+}
+
+fn assert_sent(output: &Output) {
+    let [out, err] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned());
+    assert!(output.status.success(), "{}: {out}{err}", output.status);
+}
+
+/// A hub with a door for SFTP, and a folder with something to send.
+async fn with_sftp(dir: &Path, bytes: &[u8]) -> (Hub, PathBuf) {
+    let local = dir.join("local");
+    let mut config = config(&dir.join("hub"), Params::default());
+    config.sftp = Some("127.0.0.1:0".parse().unwrap());
+    std::fs::create_dir_all(local.join("scene/deep")).unwrap();
+    std::fs::write(local.join("scene/deep/large"), bytes).unwrap();
+    std::fs::write(local.join("scene/small"), "text").unwrap();
+    (gleaner_hub::start(config).await.unwrap(), local)
 }
 
 #[cfg(target_os = "linux")]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_folder_that_comes_by_sftp_becomes_a_dataset() {
-    let dir = tempfile::tempdir().unwrap();
-    let (hub_dir, local) = (dir.path().join("hub"), dir.path().join("local"));
-    let mut config = config(&hub_dir, Params::default());
-    config.sftp = Some("127.0.0.1:0".parse().unwrap());
-    let hub = gleaner_hub::start(config).await.unwrap();
-    let (api, bytes) = (Api::of(&hub), noise(200_000));
-    std::fs::create_dir_all(local.join("scene/deep")).unwrap();
-    std::fs::write(local.join("scene/deep/large"), &bytes).unwrap();
-    std::fs::write(local.join("scene/small"), "text").unwrap();
+    let (dir, bytes) = (tempfile::tempdir().unwrap(), noise(200_000));
+    let (hub, local) = with_sftp(dir.path(), &bytes).await;
+    let api = Api::of(&hub);
     assert!(hub.sftp().unwrap().fingerprint.starts_with("SHA256:"));
     let batch = "put -r scene\n";
-    let (hub, local) = tokio::task::spawn_blocking(move || (sftp(&hub, &local, "wrong", batch), hub, local))
-        .await
-        .map(|(refused, hub, local)| {
-            assert!(!refused.status.success(), "a wrong password");
-            (hub, local)
-        })
-        .unwrap();
-    let token = api.token.clone();
-    let (sent, hub) = tokio::task::spawn_blocking(move || (sftp(&hub, &local, &token, batch), hub)).await.unwrap();
-    assert!(sent.status.success(), "{}", String::from_utf8_lossy(&sent.stderr));
+    let refused = ended(sftp(&hub, &local, "wrong", batch)).await;
+    assert!(!refused.status.success(), "a wrong password");
+    assert_eq!(stage(&api, "ada", "scene").await, "none");
+    assert_sent(&ended(sftp(&hub, &local, &api.token, batch)).await);
     let view = ready(&api, "ada", "scene").await;
     let key = key(&api, &view).await;
     hub.stop().await;
     let out = dir.path().join("out");
-    open_into(&hub_dir, &view, &key, &out);
+    open_into(&dir.path().join("hub"), &view, &key, &out);
+    assert_eq!(std::fs::read(out.join("deep/large")).unwrap(), bytes);
+    assert_eq!(std::fs::read(out.join("small")).unwrap(), b"text");
+}
+
+/// A client that stalls for longer than uploads are left alone, as on a busy machine or a bad line.
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread")]
+async fn an_upload_that_stalled_and_went_on_is_ready_only_with_all_of_it() {
+    let (dir, bytes) = (tempfile::tempdir().unwrap(), noise(200_000));
+    let (hub, local) = with_sftp(dir.path(), &bytes).await;
+    let api = Api::of(&hub);
+    for pipe in ["stalled", "sent"] {
+        assert!(Command::new("mkfifo").arg(local.join(pipe)).status().unwrap().success());
+    }
+    let batch = "mkdir scene\nput scene/small scene/small\n!cat stalled\n\
+                 mkdir scene/deep\nput scene/deep/large scene/deep/large\n!cat sent\n";
+    let client = sftp(&hub, &local, &api.token, batch);
+    let half = ready(&api, "ada", "scene").await;
+    // Each of these waits until the client has come so far.
+    let go_on = |pipe: &str| {
+        let pipe = local.join(pipe);
+        tokio::task::spawn_blocking(move || std::fs::write(pipe, "go on\n").unwrap())
+    };
+    go_on("stalled").await.unwrap();
+    go_on("sent").await.unwrap();
+    assert_eq!(stage(&api, "ada", "scene").await, "waiting", "what is there has changed since");
+    assert_sent(&ended(client).await);
+    let whole = ready(&api, "ada", "scene").await;
+    assert_ne!(half.data, whole.data);
+    let key = key(&api, &whole).await;
+    hub.stop().await;
+    let out = dir.path().join("out");
+    open_into(&dir.path().join("hub"), &whole, &key, &out);
     assert_eq!(std::fs::read(out.join("deep/large")).unwrap(), bytes);
     assert_eq!(std::fs::read(out.join("small")).unwrap(), b"text");
 }

@@ -12,7 +12,7 @@ const NAME: &str = "kill::a_hub_killed_in_the_middle_of_work_loses_nothing_it_ac
 /// How often the hub is killed.
 const KILLS: u32 = 5;
 
-struct Process(Child);
+pub struct Process(Child);
 
 impl Drop for Process {
     fn drop(&mut self) {
@@ -21,7 +21,8 @@ impl Drop for Process {
     }
 }
 
-fn spawn(dir: &Path) -> (Process, Api) {
+/// A hub in a process of its own, which is killed when what this returns is dropped.
+pub fn spawn(dir: &Path) -> (Process, Api) {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", NAME, "--nocapture"]).env(FOLDER, dir).stdout(Stdio::piped());
     let mut process = Process(command.spawn().unwrap());

@@ -12,5 +12,6 @@ mod kill;
 mod live;
 mod misuse;
 mod place;
+mod seeding;
 mod work;
 mod worker;

@@ -1,7 +1,7 @@
 //! The processes of a job under bubblewrap: starting them so that they die with this process, and ending them.
 
 use crate::cgroup::Freezer;
-use crate::process_tree::{descendants, signal};
+use crate::process_tree::{descendants, signal, stands_still};
 use crate::supervise::Cage;
 use crate::{Error, Helper};
 use rustix::process::Signal;
@@ -9,8 +9,13 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::thread;
+use std::time::Duration;
 use tokio::process::{ChildStderr, ChildStdout};
 use tokio::sync::oneshot;
+
+/// So often it is looked whether a job stands still. Stopping takes as long as what its processes ask of the kernel.
+const FREEZE_ROUNDS_MAX: u32 = 200;
+const FREEZE_PAUSE: Duration = Duration::from_millis(10);
 
 /// A job's first process outside its sandbox.
 pub(super) struct Child {
@@ -75,6 +80,15 @@ pub(super) struct ProcessCage {
     pub(super) frozen_by_group: Option<Freezer>,
 }
 
+impl ProcessCage {
+    /// Stops or continues process by process, and says whether all stand. Those that were just made are met by the next round.
+    fn signal_all(&self, frozen: bool) -> bool {
+        let processes = descendants(self.process);
+        signal(&processes, if frozen { Signal::STOP } else { Signal::CONT });
+        frozen && processes.iter().all(|process| stands_still(*process))
+    }
+}
+
 impl Cage for ProcessCage {
     /// The first process outside would take all with it, and the first one inside takes no notice; so neither is meant.
     async fn terminate(&self) {
@@ -85,11 +99,19 @@ impl Cage for ProcessCage {
         signal(&[self.process], Signal::KILL);
     }
 
-    async fn freeze(&self, frozen: bool) {
-        let by_group = self.frozen_by_group.as_ref().is_some_and(|freezer| freezer.set(frozen).is_ok());
-        if !by_group {
-            signal(&descendants(self.process), if frozen { Signal::STOP } else { Signal::CONT });
+    async fn freeze(&self, frozen: bool) -> bool {
+        let group = self.frozen_by_group.as_ref().filter(|freezer| freezer.set(frozen).is_ok());
+        for _ in 0..FREEZE_ROUNDS_MAX {
+            let stands = match group {
+                Some(freezer) => freezer.stands(),
+                None => self.signal_all(frozen),
+            };
+            if stands == frozen {
+                return true;
+            }
+            tokio::time::sleep(FREEZE_PAUSE).await;
         }
+        false
     }
 
     fn first_process(&self) -> Option<i32> {

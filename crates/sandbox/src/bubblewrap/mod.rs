@@ -101,7 +101,7 @@ impl Bubblewrap {
         let (running, orders, ending) = Running::new();
         let measure_memory = group.is_none();
         let cage = ProcessCage { process, frozen_by_group: group.as_ref().map(|group| group.freezer()) };
-        let watched = Watched { cage, group, disk, limits: job.limits, measure_memory };
+        let watched = Watched { cage, group, observed: None, disk, limits: job.limits, measure_memory };
         tokio::spawn(async move { ending.send(supervise(watched, orders, exit_receiver).await) });
         Ok((running, lines))
     }

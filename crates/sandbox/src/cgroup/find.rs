@@ -38,12 +38,12 @@ impl Drop for Place {
 
 /// Where hierarchies are mounted, out of `/proc/self/mountinfo`: by controller, and the second version's own.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Mounts {
+pub(super) struct Mounts {
     first: BTreeMap<String, PathBuf>,
-    second: Option<PathBuf>,
+    pub(super) second: Option<PathBuf>,
 }
 
-fn mounts(mountinfo: &str) -> Mounts {
+pub(super) fn mounts(mountinfo: &str) -> Mounts {
     let mut found = Mounts::default();
     for line in mountinfo.lines() {
         let Some((before, after)) = line.split_once(" - ") else { continue };
@@ -63,7 +63,7 @@ fn mounts(mountinfo: &str) -> Mounts {
 }
 
 /// Where this process is, out of `/proc/self/cgroup`: by controller, the second version's own under the empty name.
-fn own_paths(cgroup: &str) -> BTreeMap<String, String> {
+pub(super) fn own_paths(cgroup: &str) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for line in cgroup.lines() {
         let mut parts = line.splitn(3, ':').skip(1);

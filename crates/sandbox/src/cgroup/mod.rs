@@ -6,11 +6,13 @@
 //! and jobs are watched by other means.
 
 mod find;
+mod observe;
 mod version_1;
 mod version_2;
 
 use crate::{Error, Limits};
 use find::Place;
+pub(crate) use observe::Observed;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -153,16 +155,23 @@ impl Drop for Group {
     }
 }
 
-/// Freezes a group: the file to write into, and the words for frozen and thawed.
+/// Freezes a group: the file to write into with the words for frozen and thawed, and where it says that it is done.
 #[derive(Debug, Clone)]
 pub(crate) struct Freezer {
     file: PathBuf,
     words: [&'static str; 2],
+    answer: PathBuf,
+    frozen: &'static str,
 }
 
 impl Freezer {
     pub(crate) fn set(&self, frozen: bool) -> io::Result<()> {
         fs::write(&self.file, self.words[usize::from(!frozen)])
+    }
+
+    /// Whether all in it stand still by now.
+    pub(crate) fn stands(&self) -> bool {
+        fs::read_to_string(&self.answer).is_ok_and(|text| text.lines().any(|line| line == self.frozen))
     }
 }
 

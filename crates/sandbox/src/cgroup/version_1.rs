@@ -97,7 +97,8 @@ impl Group {
     /// A file that is not there where no freezer is mounted, so that processes are stopped one by one.
     pub(super) fn freezer(&self) -> Freezer {
         let folder = self.folders.get("freezer").unwrap_or(&self.folders["memory"]);
-        Freezer { file: folder.join("freezer.state"), words: ["FROZEN", "THAWED"] }
+        let file = folder.join("freezer.state");
+        Freezer { answer: file.clone(), file, words: ["FROZEN", "THAWED"], frozen: "FROZEN" }
     }
 }
 

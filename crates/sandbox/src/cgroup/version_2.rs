@@ -65,7 +65,8 @@ impl Group {
     }
 
     pub(super) fn freezer(&self) -> Freezer {
-        Freezer { file: self.folder.join("cgroup.freeze"), words: ["1", "0"] }
+        let (file, answer) = (self.folder.join("cgroup.freeze"), self.folder.join("cgroup.events"));
+        Freezer { file, words: ["1", "0"], answer, frozen: "frozen 1" }
     }
 }
 

@@ -28,12 +28,13 @@ impl Cage for ContainerCage {
         self.signal("SIGKILL").await;
     }
 
-    async fn freeze(&self, frozen: bool) {
-        let _ = if frozen {
+    async fn freeze(&self, frozen: bool) -> bool {
+        let answer = if frozen {
             self.docker.pause_container(&self.id).await
         } else {
             self.docker.unpause_container(&self.id).await
         };
+        answer.is_ok()
     }
 
     fn first_process(&self) -> Option<i32> {

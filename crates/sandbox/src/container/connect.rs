@@ -43,6 +43,10 @@ pub(super) struct Character {
     first_groups: bool,
     runtimes: Vec<String>,
     default_runtime: String,
+    /// Where it keeps its images, if that is on this machine.
+    pub(super) storage: Option<String>,
+    /// How many processes its own user may have. Without CAP_SYS_RESOURCE it cannot give a container more.
+    pub(super) processes_max: Option<u64>,
 }
 
 impl fmt::Display for Character {
@@ -53,7 +57,7 @@ impl fmt::Display for Character {
 }
 
 impl Character {
-    pub(super) async fn of(docker: &Docker) -> Result<Self, Error> {
+    pub(super) async fn of(docker: &Docker, host: &str) -> Result<Self, Error> {
         let failed = |error| Error::engine("asking the container engine what it is", error);
         let version = docker.version().await.map_err(failed)?;
         let info = docker.info().await.map_err(failed)?;
@@ -67,6 +71,8 @@ impl Character {
             first_groups: info.cgroup_version == Some(SystemInfoCgroupVersionEnum::_1),
             runtimes: info.runtimes.unwrap_or_default().into_keys().collect(),
             default_runtime: info.default_runtime.unwrap_or_default(),
+            storage: info.docker_root_dir.filter(|root| !root.is_empty()),
+            processes_max: processes_max(host).await,
         })
     }
 
@@ -92,6 +98,18 @@ impl Character {
     }
 }
 
+/// The limit of the process that listens there.
+async fn processes_max(host: &str) -> Option<u64> {
+    let socket = tokio::net::UnixStream::connect(host.strip_prefix("unix://")?).await.ok()?;
+    let process = socket.peer_cred().ok()?.pid()?;
+    hard_limit(&std::fs::read_to_string(format!("/proc/{process}/limits")).ok()?, "Max processes")
+}
+
+/// A number out of `/proc/PID/limits`; none if it is unlimited.
+fn hard_limit(limits: &str, name: &str) -> Option<u64> {
+    limits.lines().find_map(|line| line.strip_prefix(name)?.split_ascii_whitespace().nth(1)?.parse().ok())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -105,6 +123,8 @@ mod tests {
             first_groups: true,
             runtimes: vec!["runc".into()],
             default_runtime: "runc".into(),
+            storage: None,
+            processes_max: None,
         }
     }
 
@@ -114,6 +134,14 @@ mod tests {
         assert_eq!(hosts[0], "unix:///x");
         assert_eq!(hosts[1], "unix:///run/user/1000/podman/podman.sock");
         assert_eq!(hosts.last().map(String::as_str), Some("unix:///run/podman/podman.sock"));
+    }
+
+    #[test]
+    fn hard_limit_is_the_second_number() {
+        let limits = "Limit            Soft Limit  Hard Limit  Units\nMax processes    100         32768       processes\n\
+                      Max file size    unlimited   unlimited   bytes\n";
+        assert_eq!(hard_limit(limits, "Max processes"), Some(32768));
+        assert_eq!(hard_limit(limits, "Max file size"), None);
     }
 
     #[test]

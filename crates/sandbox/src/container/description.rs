@@ -77,7 +77,7 @@ fn host(
         nano_cpus: Some(i64::from(limits.cpu_milli) * 1_000_000),
         pids_limit: Some(i64::from(limits.processes)),
         oom_score_adj: Some(1000),
-        ulimits: Some(ulimits(limits)),
+        ulimits: Some(ulimits(limits, character)),
         shm_size: Some(signed(limits.tmp_bytes.max(1))),
         tmpfs: Some(tmpfs(limits, image)),
         mounts: Some(mounts(job)?),
@@ -106,12 +106,11 @@ fn signed(bytes: u64) -> i64 {
     i64::try_from(bytes).unwrap_or(i64::MAX)
 }
 
-fn ulimits(limits: &Limits) -> Vec<ResourcesUlimits> {
+fn ulimits(limits: &Limits, character: &Character) -> Vec<ResourcesUlimits> {
     let limit =
         |name: &str, value: i64| ResourcesUlimits { name: Some(name.to_owned()), soft: Some(value), hard: Some(value) };
     // Named although `pids_limit` counts: engines set more by themselves than an engine without CAP_SYS_RESOURCE may.
-    let own = rustix::process::getrlimit(rustix::process::Resource::Nproc).maximum.unwrap_or(u64::MAX);
-    let processes = signed(own.min(PROCESSES_OF_ALL_JOBS_MAX));
+    let processes = signed(character.processes_max.unwrap_or(u64::MAX).min(PROCESSES_OF_ALL_JOBS_MAX));
     vec![limit("core", 0), limit("nofile", 4096), limit("nproc", processes), limit("fsize", signed(limits.disk_bytes))]
 }
 

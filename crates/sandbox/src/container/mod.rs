@@ -81,7 +81,7 @@ impl Engine {
     /// If nothing answers at the host, or what answers cannot keep a job within its limits.
     pub async fn connect(config: EngineConfig, groups: Arc<Groups>) -> Result<Self, Error> {
         let docker = connect(&config.host).await?;
-        let character = Character::of(&docker).await?;
+        let character = Character::of(&docker, &config.host).await?;
         character.check(config.isolation)?;
         remove_leftovers(&docker, &config.worker).await?;
         let watchdog = Watchdog::start(&config)?;

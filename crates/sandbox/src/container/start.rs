@@ -5,7 +5,7 @@ use super::description::describe;
 use super::images::Image;
 use super::leftovers::remove;
 use super::{ANSWER_TIME_MAX, Engine};
-use crate::cgroup::Group;
+use crate::cgroup::{Group, Observed};
 use crate::disk::Disk;
 use crate::ending::Exit;
 use crate::lines::{self, Sink, Splitter, Stream};
@@ -84,7 +84,8 @@ impl Engine {
         });
         let (running, orders, ending) = Running::new();
         let cage = ContainerCage { docker: self.docker.clone(), id: id.to_owned(), process };
-        let watched = Watched { cage, group, disk, limits: job.limits, measure_memory: false };
+        let observed = process.filter(|_| group.is_none()).and_then(|process| Observed::of(process, id));
+        let watched = Watched { cage, group, observed, disk, limits: job.limits, measure_memory: false };
         tokio::spawn(async move { ending.send(supervise(watched, orders, exit).await) });
         Ok((running, lines))
     }

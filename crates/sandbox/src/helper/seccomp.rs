@@ -85,16 +85,16 @@ const REFUSED_HERE: [c_long; 0] = [];
 /// Locks this process and all that come after it, for good.
 pub(super) fn lock() -> Result<(), Error> {
     apply_filter(&program(refusals()?, libc::EPERM)?)?;
-    apply_filter(&program(ABSENT.iter().map(|call| (i64::from(*call), Vec::new())).collect(), libc::ENOSYS)?)
+    apply_filter(&program(ABSENT.iter().map(|call| (*call, Vec::new())).collect(), libc::ENOSYS)?)
 }
 
 fn refusals() -> Result<Rules, Error> {
-    let mut rules: Rules = REFUSED.iter().chain(&REFUSED_HERE).map(|call| (i64::from(*call), Vec::new())).collect();
-    rules.insert(i64::from(libc::SYS_clone), new_namespaces()?);
-    rules.insert(i64::from(libc::SYS_socket), families(0)?);
-    rules.insert(i64::from(libc::SYS_socketpair), families(0)?);
-    rules.insert(i64::from(libc::SYS_ioctl), typing_for_others()?);
-    rules.insert(i64::from(libc::SYS_personality), odd_personalities()?);
+    let mut rules: Rules = REFUSED.iter().chain(&REFUSED_HERE).map(|call| (*call, Vec::new())).collect();
+    rules.insert(libc::SYS_clone, new_namespaces()?);
+    rules.insert(libc::SYS_socket, families(0)?);
+    rules.insert(libc::SYS_socketpair, families(0)?);
+    rules.insert(libc::SYS_ioctl, typing_for_others()?);
+    rules.insert(libc::SYS_personality, odd_personalities()?);
     Ok(rules)
 }
 

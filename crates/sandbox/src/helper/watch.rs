@@ -14,6 +14,11 @@ const PAUSE: Duration = Duration::from_secs(1);
 pub(super) fn run(host: &str, worker: &str) -> ExitCode {
     // Out of the worker's terminal and session, so that what ends the worker there does not end us before it.
     let _ = setsid();
+    // A service manager asks all processes of a service to end, us too, and we have to be the last.
+    for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGHUP] {
+        // SAFETY: ignoring a signal installs no code that it could interrupt this process with.
+        unsafe { libc::signal(signal, libc::SIG_IGN) };
+    }
     let mut byte = [0; 64];
     while let Ok(1..) = io::stdin().read(&mut byte) {}
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {

@@ -7,7 +7,7 @@ use std::fs::{self, File};
 use std::path::Path;
 
 const FOLDERS: [&str; 10] = ["bin", "tmp", "etc", "in", "out", "checkpoint", "dev", "proc", "sys", "data"];
-const COMMANDS: [&str; 11] = ["sh", "cat", "echo", "id", "sleep", "ls", "touch", "mkdir", "grep", "ps", "true"];
+const COMMANDS: [&str; 12] = ["sh", "cat", "echo", "id", "sleep", "ls", "touch", "mkdir", "grep", "ps", "true", "mv"];
 
 fn digest(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()

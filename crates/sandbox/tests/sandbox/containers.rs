@@ -72,8 +72,10 @@ async fn network_needs_the_owners_word_too() {
 async fn image_cannot_bring_a_volume_on_the_machines_disk_or_run_as_root() {
     let podman = Podman::start();
     let home = tempfile::tempdir().unwrap();
-    let archive =
-        podman.archive_of("greedy", &["VOLUME /data", "USER 0:0", "CMD [\"/bin/attack\", \"fill\", \"/data\"]"]);
+    let says = serde_json::json!({
+        "Volumes": { "/data": {} }, "User": "0:0", "Cmd": ["/bin/attack", "fill", "/data"]
+    });
+    let archive = podman.archive_of("greedy", &says);
     let engine = connect(engine_config(&podman, home.path())).await.unwrap();
     let image = engine.image(&ImageSource::Archive(archive), Duration::from_secs(60), &mut |_| {}).await.unwrap();
     let folder = Folder::create(home.path().join("job")).unwrap();

@@ -39,6 +39,15 @@ fn wait_until(what: &str, holds: impl Fn() -> bool) {
     }
 }
 
+/// The process whose command line ends with these words.
+fn process_with(words: &str) -> Option<rustix::process::Pid> {
+    let ends = |entry: &fs::DirEntry| {
+        fs::read(entry.path().join("cmdline")).is_ok_and(|command| command.ends_with(words.as_bytes()))
+    };
+    let found = fs::read_dir("/proc").unwrap().flatten().find(ends)?;
+    rustix::process::Pid::from_raw(found.file_name().to_str()?.parse().ok()?)
+}
+
 /// A job that has left a process behind in a session of its own and goes on itself.
 fn job(marker: &str) -> String {
     format!("/in/attack linger {marker}; exec /in/attack sleep {marker}")
@@ -69,6 +78,9 @@ fn killed_worker_leaves_no_container() {
     let mut worker = worker(&name, &home.path().join("job"), &sandbox, &["sh", "-c", &job(&marker)]);
     assert!(is_running(&marker));
     assert_eq!(podman.containers(), 1);
+    // A service manager asks every process of a service to end before it kills them.
+    let watchdog = process_with(&format!("watch\0{host}\0{name}\0")).expect("a watchdog");
+    rustix::process::kill_process(watchdog, rustix::process::Signal::TERM).unwrap();
     worker.kill().unwrap();
     worker.wait().unwrap();
     wait_until("no process of the container is left", || !is_running(&marker));

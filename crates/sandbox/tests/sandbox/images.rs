@@ -89,7 +89,8 @@ async fn least_used_images_make_room_and_the_owners_own_stay() {
     podman.import("localhost/owners:1");
     let archive = |name: &str| podman.archive_of(name, &serde_json::json!({ "Env": [format!("N={name}")] }));
     let (one, two) = (archive("one"), archive("two"));
-    let config = EngineConfig { images_bytes_max: 1, ..engine_config(&podman, home.path()) };
+    let room = fs::metadata(&one).unwrap().len() * 3 / 2;
+    let config = EngineConfig { images_bytes_max: room, ..engine_config(&podman, home.path()) };
     let engine = engine(config).await;
     let first = image(&engine, ImageSource::Archive(one)).await.unwrap();
     let second = image(&engine, ImageSource::Archive(two)).await.unwrap();
@@ -100,6 +101,19 @@ async fn least_used_images_make_room_and_the_owners_own_stay() {
     assert!(all.contains("localhost/owners"), "{all}");
     let owners = podman.run(&["images", "--quiet", "--no-trunc", "localhost/owners:1"]);
     assert!(matches!(engine.remove_image(&owners).await, Err(Error::Refused(_))));
+}
+
+#[tokio::test]
+async fn image_larger_than_all_images_may_be_is_refused_and_leaves_nothing() {
+    let podman = Podman::start();
+    let home = tempfile::tempdir().unwrap();
+    let archive = podman.archive();
+    let config = EngineConfig { images_bytes_max: 100 << 10, ..engine_config(&podman, home.path()) };
+    let engine = engine(config).await;
+    let refused = image(&engine, ImageSource::Archive(archive)).await;
+    assert!(matches!(&refused, Err(Error::Image(why)) if why.contains("at most 102400 bytes")), "{refused:?}");
+    assert!(engine.images().await.unwrap().is_empty());
+    assert_eq!(podman.run(&["images", "--quiet"]), "");
 }
 
 #[tokio::test]

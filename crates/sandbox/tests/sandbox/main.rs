@@ -8,6 +8,7 @@ mod attacker;
 mod box_image;
 mod bubblewrap;
 mod cell;
+mod checkpoints;
 mod containers;
 mod death;
 mod escapes;

@@ -48,7 +48,8 @@ impl Depot {
             let kept = self.hub.with(|hub| {
                 let list = List::of(&ids);
                 async move {
-                    let kept = Kept { data, kind: "output", label: None, job: Some(job), owner: "worker" };
+                    let kept =
+                        Kept { data, kind: "output", label: None, job: Some(job), owner: "worker", direct: false };
                     hub.register(&kept, list).await
                 }
             });

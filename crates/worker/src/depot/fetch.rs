@@ -1,8 +1,9 @@
 //! Datasets, from wherever they are to a scratch folder.
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::FutureExt;
-use gleaner_client::data::{HubData, root_of};
+use gleaner_client::data::{HubData, root_of, root_within};
 use gleaner_data::manifest::Root;
 use gleaner_data::net::bring::{self, Bring, Dataset, StoreSource};
 use gleaner_data::net::schedule::{Holds, Role};
@@ -23,15 +24,18 @@ const SMALL_BYTES_MAX: u64 = 2 * 1024 * 1024;
 /// How often a dataset is tried to be fetched.
 const TRIES_MAX: u32 = 5;
 const THREADS: usize = 2;
+/// How long the hub alone is waited for: then others are asked too.
+const STRAIGHT_PATIENCE: Duration = Duration::from_secs(3);
 
 impl Depot {
     /// A dataset, in the open. Whoever asks for one that is open gets the same.
     pub async fn dataset(&self, data: DataRef, key: &DatasetKey) -> Result<Arc<Opened>, Failure> {
         let cell = self.cell(data.root.id);
         let opened = cell.get_or_try_init(|| async {
-            if data.bytes <= SMALL_BYTES_MAX {
-                let sealed = self.root(data.root).await?;
-                return self.straight(root(key, sealed)?).await;
+            if data.bytes <= SMALL_BYTES_MAX
+                && let Some(opened) = self.small(data.root, key).await?
+            {
+                return Ok(opened);
             }
             self.together(Dataset { root: data.root, key: key.clone() }).await
         });
@@ -62,8 +66,10 @@ impl Depot {
             let sealed = self.root(at).await?;
             let key = keys.dataset_key(&sealed).map_err(|error| bad(&error))?;
             let opened = root(&key, sealed)?;
-            if opened.totals.stored_bytes <= SMALL_BYTES_MAX {
-                return self.straight(opened).await;
+            if opened.totals.stored_bytes <= SMALL_BYTES_MAX
+                && let Some(opened) = self.straight(opened).await?
+            {
+                return Ok(opened);
             }
             self.together(Dataset { root: at, key }).await
         });
@@ -92,16 +98,33 @@ impl Depot {
         self.hub.with(|hub| async move { root_of(&hub, root).await }).await
     }
 
-    /// Unpacks a small dataset as it comes from the hub.
-    async fn straight(&self, root: Root) -> Result<Arc<Opened>, Failure> {
-        let (root, mut tried) = (Arc::new(root), 0);
-        loop {
-            let hub = self.hub.connected().await?;
-            let (downlink, _control) = Downlink::open(vec![Arc::clone(hub.cache()) as Arc<dyn Carrier>]);
-            match self.unpack(Arc::clone(&root), downlink).await {
-                Err(failure) if failure.cause == Cause::HubFault && tried < TRIES_MAX => tried += 1,
-                opened => return opened,
+    /// A small dataset, straight from the hub; nothing if it does not come from there, and others may have it.
+    async fn small(&self, at: BlobRef, key: &DatasetKey) -> Result<Option<Arc<Opened>>, Failure> {
+        let hub = self.hub.connected().await?;
+        let sealed = match self.store.get(&at.id, Verify::Here) {
+            Ok(Some(sealed)) => sealed.to_vec(),
+            Ok(None) | Err(_) => match root_within(&hub, at, STRAIGHT_PATIENCE).await {
+                Ok(sealed) => sealed,
+                Err(error) => {
+                    tracing::debug!(%error, "the hub does not give the root of a dataset");
+                    return Ok(None);
+                }
+            },
+        };
+        self.straight(root(key, sealed)?).await
+    }
+
+    /// Unpacks a small dataset as it comes from the hub; nothing if it does not come from there.
+    async fn straight(&self, root: Root) -> Result<Option<Arc<Opened>>, Failure> {
+        let hub = self.hub.connected().await?;
+        let (downlink, _control) =
+            Downlink::with_patience(vec![Arc::clone(hub.cache()) as Arc<dyn Carrier>], STRAIGHT_PATIENCE);
+        match self.unpack(Arc::new(root), downlink).await {
+            Err(failure) if failure.cause == Cause::HubFault => {
+                tracing::debug!(%failure, "the hub does not give all of a dataset");
+                Ok(None)
             }
+            opened => opened.map(Some),
         }
     }
 

@@ -3,6 +3,7 @@
 //!
 //! Large datasets are brought into the store together with other workers that fetch the same; small ones come straight
 //! from the hub. Outputs are sealed before they leave.
+mod claims;
 mod deliver;
 mod fetch;
 mod keys;
@@ -12,16 +13,18 @@ pub use keys::{GroupKeys, missing};
 pub use opened::{OpenFile, Opened};
 
 use std::collections::HashMap;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
 
 use ed25519_dalek::SigningKey;
 use futures_util::FutureExt;
-use gleaner_data::net::{Authority, Network, Server, Setup};
+use gleaner_data::net::{Authority, Network, RelayAt, Server};
 use gleaner_data::store::Store;
+use gleaner_wire::api::NetworkView;
 use gleaner_wire::{Cause, HELD_MAX, Hash, Held};
 use tokio::sync::OnceCell;
+use tokio::task::JoinHandle;
 
 use crate::Error;
 use crate::failure::Failure;
@@ -31,6 +34,9 @@ const STORE: &str = "chunks";
 const OPENED: &str = "opened";
 /// The most bytes of sealed chunks that are kept, where the disk has twice as many free.
 const STORE_BYTES_MAX: u64 = 20 << 30;
+
+/// How long the hub's relay is waited for before others are told where this machine is: what it tells is complete then.
+const ONLINE_TIME_MAX: Duration = Duration::from_secs(5);
 
 type Coming = Weak<OnceCell<Arc<Opened>>>;
 
@@ -49,7 +55,15 @@ pub struct Depot {
 /// This machine among others.
 struct Peers {
     network: Network,
-    _server: Server,
+    _server: Arc<Server>,
+    /// Shows the hub what was sent to others.
+    handing_in: JoinHandle<()>,
+}
+
+impl Drop for Peers {
+    fn drop(&mut self) {
+        self.handing_in.abort();
+    }
 }
 
 impl Depot {
@@ -83,8 +97,21 @@ impl Depot {
 
     /// This machine among others; none if it cannot be reached by any.
     async fn peers(&self) -> Option<&Peers> {
+        let asked = self.hub.with(|hub| async move {
+            let view = hub.network(None).await?;
+            let relay = hub.relay(&view);
+            Ok((view, relay))
+        });
+        let (view, relay) = match asked.await {
+            Ok(found) => found,
+            Err(failure) => {
+                tracing::debug!(%failure, "the hub does not say how other machines are reached");
+                return self.peers.get()?.as_ref();
+            }
+        };
+        let relays: Vec<RelayAt> = relay.into_iter().collect();
         let peers = self.peers.get_or_init(|| async {
-            match self.join().await {
+            match self.join(view, relays.clone()).await {
                 Ok(peers) => Some(peers),
                 Err(failure) => {
                     tracing::warn!(%failure, "data comes from the hub only: other machines cannot be reached");
@@ -92,27 +119,22 @@ impl Depot {
                 }
             }
         });
-        peers.await.as_ref()
+        let peers = peers.await.as_ref()?;
+        // A hub that was started again may have its relay elsewhere.
+        peers.network.use_relays(&relays).await;
+        Some(peers)
     }
 
-    async fn join(&self) -> Result<Peers, Failure> {
-        let view = self.hub.with(|hub| async move { hub.network(None).await }).await?;
-        let relay = view.relay_port.and_then(|port| self.hub.relay_url(port)).and_then(|url| url.parse().ok());
-        let everywhere = [SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)), SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0))];
-        let mut opened = Err(Failure::new(Cause::DeviceFault, "no address to listen on"));
-        // Where there is no IPv6, the other one will do.
-        for listen in [&everywhere[..], &everywhere[..1]] {
-            let setup =
-                Setup { key: self.key.clone(), listen: listen.to_vec(), relays: relay.clone().into_iter().collect() };
-            opened =
-                Network::open(setup).boxed().await.map_err(|error| Failure::new(Cause::DeviceFault, error.to_string()));
-            if opened.is_ok() {
-                break;
-            }
+    async fn join(&self, view: NetworkView, relays: Vec<RelayAt>) -> Result<Peers, Failure> {
+        let has_relay = !relays.is_empty();
+        let opened = Network::open_anywhere(self.key.clone(), relays).boxed().await;
+        let network = opened.map_err(|error| Failure::new(Cause::DeviceFault, error.to_string()))?;
+        if has_relay && tokio::time::timeout(ONLINE_TIME_MAX, network.online()).await.is_err() {
+            tracing::warn!("the hub's relay does not answer: machines behind routers may not reach this one");
         }
-        let network = opened?;
-        let server = Server::start(&network, Arc::clone(&self.store), Authority::new(view.hub));
-        Ok(Peers { network, _server: server })
+        let server = Arc::new(Server::start(&network, Arc::clone(&self.store), Authority::new(view.hub)));
+        let handing_in = tokio::spawn(claims::hand_in(self.hub.clone(), Arc::clone(&server)));
+        Ok(Peers { network, _server: server, handing_in })
     }
 
     /// The cell of a dataset that is open or being opened.

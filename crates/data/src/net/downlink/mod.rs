@@ -1,23 +1,23 @@
 //! What an unpack needs, straight from those who have it: no store in between, and a bounded memory.
-mod run;
 mod shelf;
+mod stock;
 
 use super::Error;
 use super::carrier::Carrier;
-use super::fetch::{Control, Pace, Progress, Update};
-use super::schedule::{Holds, Role};
+use super::engine::{Control, Engine, Plan, Steering, Update};
+use super::schedule::{Holds, Role, Scheduler};
+use super::swarm::Turns;
 use super::uplink::Broken;
 use crate::port::{PortError, Source};
 use bytes::Bytes;
-use gleaner_wire::BlobRef;
+use gleaner_wire::{BlobRef, WorkerKey};
 use shelf::Shelf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
-use tokio::sync::{Notify, mpsc, watch};
+use stock::Stock;
+use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
-/// Updates that may wait to be noticed.
-const UPDATES_MAX: usize = 64;
 /// How long it waits when nobody has what is wanted.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -51,27 +51,25 @@ impl Downlink {
 
     /// The same, giving up when nobody has had what is wanted for this long.
     pub fn with_patience(carriers: Vec<Arc<dyn Carrier>>, patience: Duration) -> (Self, Control) {
-        let (updates, told) = mpsc::channel(UPDATES_MAX);
-        let (stop, stopped) = watch::channel(false);
-        let (shown, progress) = watch::channel(Progress::default());
-        let pace = Arc::new(Pace::new(None));
         let shared = Arc::new(Shared {
             shelf: Mutex::new(Shelf::new()),
             came: Condvar::new(),
             asked: Notify::new(),
             why: Arc::default(),
         });
-        let mut running = run::Running::new(Arc::clone(&shared), Arc::clone(&pace), shown, patience);
+        let (steering, control) = Steering::new();
+        // Alone: turns are for those who fetch the same into stores, and serve it.
+        let scheduler = Scheduler::new(Turns::new(WorkerKey([0; 32])), 0);
+        let mut engine = Engine::new(Stock::new(Arc::clone(&shared)), Plan { scheduler, steering, patience });
         for carrier in carriers {
-            running.told(Update::Joined { carrier, role: Role::Origin, holds: Holds::All });
+            engine.told(Update::Joined { carrier, role: Role::Origin, holds: Holds::All }, &mut Vec::new());
         }
         let fetching = Arc::clone(&shared);
         let task = tokio::spawn(async move {
             let _over = Over(&fetching);
-            let ended = running.run(told, stopped).await;
+            let ended = engine.run().await.err().unwrap_or(Error::Stopped);
             let _ = fetching.why.set(ended);
         });
-        let control = Control::new(updates, pace, stop, progress);
         (Self { shared, task }, control)
     }
 

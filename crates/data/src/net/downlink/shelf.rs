@@ -2,6 +2,7 @@
 //!
 //! Chunks are wanted in the order they were announced in, as many as there is room for. One that somebody waits for is
 //! wanted at once. Those that were used as often as they were announced stay for a while, since neighbours share them.
+use crate::net::engine::Wish;
 use bytes::Bytes;
 use gleaner_wire::{BlobRef, Hash};
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -125,7 +126,7 @@ impl Shelf {
     }
 
     /// What is to be fetched from now on, with its positions.
-    pub(super) fn wanted(&mut self) -> Vec<(u32, BlobRef)> {
+    pub(super) fn wanted(&mut self) -> Vec<Wish> {
         let mut wanted = Vec::new();
         for id in std::mem::take(&mut self.urgent) {
             // Somebody asks for what there is no room for: what is here and was not asked for may never be.
@@ -146,11 +147,11 @@ impl Shelf {
         wanted
     }
 
-    fn want(&mut self, id: Hash) -> Option<(u32, BlobRef)> {
+    fn want(&mut self, id: Hash) -> Option<Wish> {
         let entry = self.entries.get_mut(&id).filter(|entry| matches!(entry.state, State::Queued))?;
         entry.state = State::Wanted;
         self.window_bytes += entry.blob.bytes;
-        Some((entry.position, entry.blob))
+        Some(Wish { position: entry.position, blob: entry.blob })
     }
 
     /// Forgets the oldest of those that are here and not used up. If it is asked for after all it is fetched again.
@@ -160,11 +161,6 @@ impl Shelf {
         let entry = self.entries.remove(&id).expect("just found");
         self.window_bytes -= entry.blob.bytes;
         true
-    }
-
-    /// Where a chunk is that is wanted.
-    pub(super) fn position(&self, id: &Hash) -> Option<u32> {
-        self.entries.get(id).filter(|entry| matches!(entry.state, State::Wanted)).map(|entry| entry.position)
     }
 
     /// A chunk has come.
@@ -193,7 +189,7 @@ mod tests {
 
     fn fetch_all(shelf: &mut Shelf) -> usize {
         let wanted = shelf.wanted();
-        for (_, blob) in &wanted {
+        for Wish { blob, .. } in &wanted {
             let bytes = vec![7; usize::try_from(blob.bytes).expect("small")];
             shelf.arrived(&blob.id, Bytes::from(bytes));
         }

@@ -1,7 +1,7 @@
 //! The hub's cache as its users see it: a source like any other, and somebody to bring chunks to.
 use super::{Access, CODE};
 use crate::net::carrier::{Carrier, Delivery};
-use crate::net::fetch::Pace;
+use crate::net::engine::Pace;
 use crate::net::frames::header;
 use crate::net::protocol::Code;
 use crate::net::push::Taker;
@@ -18,6 +18,10 @@ use std::time::Duration;
 
 const CONNECT_TIME_MAX: Duration = Duration::from_secs(10);
 const READ_TIME_MAX: Duration = Duration::from_secs(30);
+/// Bytes that nobody has confirmed for this long are lost with their connection, such as when this machine's address has
+/// changed. The next connection begins at the new one.
+#[cfg(target_os = "linux")]
+const UNCONFIRMED_TIME_MAX: Duration = Duration::from_secs(10);
 
 /// The cache of the hub at an address. Requests that run side by side have a TCP connection each.
 #[derive(Clone, Debug)]
@@ -33,6 +37,8 @@ impl Cache {
         // If another part of the process has chosen already, that holds.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = Client::builder().connect_timeout(CONNECT_TIME_MAX).read_timeout(READ_TIME_MAX);
+        #[cfg(target_os = "linux")]
+        let client = client.tcp_user_timeout(UNCONFIRMED_TIME_MAX);
         let client = client.tcp_nodelay(true).build().map_err(|why| lost(url, &why))?;
         Ok(Self { client, url: url.trim_end_matches('/').to_owned(), access })
     }

@@ -13,10 +13,15 @@ use axum::routing::post;
 use futures_util::{Stream, StreamExt, stream};
 use gleaner_wire::Hash;
 use std::sync::Arc;
+use std::time::Duration;
 
 const BATCH_CHUNKS: usize = 16;
 /// A batch of a gift is stored when it has this many bytes: little is sent again if this side is killed.
 const BATCH_BYTES: usize = 1024 * 1024;
+/// A giver that says nothing for this long may have lost its line: what came is stored, for it will ask soon.
+const QUIET_TIME: Duration = Duration::from_secs(1);
+/// After this time it is not waited for any more.
+const QUIET_TIME_MAX: Duration = Duration::from_secs(60);
 
 #[derive(Clone)]
 struct Hub {
@@ -67,9 +72,20 @@ fn framed(chunk: Bytes) -> [Bytes; 2] {
 async fn give(State(hub): State<Hub>, headers: HeaderMap, body: Body) -> Result<StatusCode, Refused> {
     let admitted = hub.door.admits(&headers, Right::Give)?;
     let mut pieces = body.into_data_stream();
-    let (mut gift, mut batch, mut taken) = (Gift::default(), Vec::new(), 0);
+    let (mut gift, mut batch, mut taken, mut quiet) = (Gift::default(), Vec::new(), 0, Duration::ZERO);
     let came = loop {
-        let Some(piece) = pieces.next().await else { break Ok(()) };
+        let Ok(next) = tokio::time::timeout(QUIET_TIME, pieces.next()).await else {
+            quiet += QUIET_TIME;
+            if quiet >= QUIET_TIME_MAX {
+                break Err(broken_off("nothing comes any more"));
+            }
+            if !batch.is_empty() {
+                store(&hub, &admitted, std::mem::take(&mut batch)).await?;
+            }
+            continue;
+        };
+        quiet = Duration::ZERO;
+        let Some(piece) = next else { break Ok(()) };
         let pushed = piece.map_err(broken_off).and_then(|piece| {
             taken += piece.len() as u64;
             if taken > GIFT_BYTES_MAX {
@@ -91,7 +107,7 @@ async fn give(State(hub): State<Hub>, headers: HeaderMap, body: Body) -> Result<
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "made for map_err")]
-fn broken_off(why: axum::Error) -> Error {
+fn broken_off(why: impl ToString) -> Error {
     Error::Lost { peer: "the giver".to_owned(), why: why.to_string() }
 }
 

@@ -39,6 +39,8 @@ pub struct Announcement {
     pub holds: Vec<u8>,
     /// Whether it leaves: then it is told of nobody.
     pub leaves: bool,
+    /// Whether it is its owner's own machine, which has the dataset and fetches nothing.
+    pub owner: bool,
 }
 
 /// Another machine, as the hub knows it.
@@ -52,6 +54,8 @@ pub struct Other {
     pub chunks: u32,
     /// A bit for each: whether it holds it.
     pub holds: Vec<u8>,
+    /// Whether it is the machine of the dataset's owner.
+    pub owner: bool,
 }
 
 /// What the hub answers.
@@ -66,7 +70,8 @@ pub struct Welcome {
 impl From<Member> for Other {
     fn from(member: Member) -> Self {
         let chunks = u32::try_from(member.holds.len()).expect("the registry refuses longer lists");
-        Self { key: member.key, address: member.address, chunks, holds: member.holds.as_bytes().to_vec() }
+        let Member { key, address, holds, owner, .. } = member;
+        Self { key, address, chunks, holds: holds.as_bytes().to_vec(), owner }
     }
 }
 
@@ -94,7 +99,8 @@ async fn announce(
     let admitted = hub.door.admits(&headers, Right::Fetch)?;
     let root: Hash = root.parse().map_err(|_| Error::Malformed("the name of a dataset"))?;
     let said: Announcement = postcard::from_bytes(&body).map_err(|_| Error::Malformed("an announcement"))?;
-    if admitted.key.is_some_and(|key| key != said.key) {
+    // Who is let in under its own key is a worker, and no owner.
+    if admitted.key.is_some_and(|key| key != said.key || said.owner) {
         return Err(Refusal::Forbidden.into());
     }
     hub.door.shares(&admitted, &root)?;
@@ -112,7 +118,7 @@ impl Hub {
             registry.leave(&root, &said.key);
             return Ok(Vec::new());
         }
-        match registry.announce(now, root, said.key, said.address, holds) {
+        match registry.announce(now, root, said.key, said.address, holds, said.owner) {
             Announced::Noted(members) => Ok(some_of(members, now)),
             Announced::Refused(_) => {
                 Err(Error::TooMuch { what: "a swarm", max: crate::net::swarm::MEMBERS_MAX as u64 })
@@ -126,6 +132,8 @@ fn some_of(mut members: Vec<Member>, now: Millis) -> Vec<Other> {
     if !members.is_empty() {
         let start = usize::try_from(now.0 % members.len() as u64).expect("less than there are members");
         members.rotate_left(start);
+        // Whose data it is may be the only one who has a chunk.
+        members.sort_by_key(|member| !member.owner);
     }
     let mut bytes = 0;
     let fits = |member: &Member| {
@@ -148,9 +156,10 @@ mod tests {
             chunks: 9,
             holds: vec![0xff, 0x01],
             leaves: false,
+            owner: true,
         };
         let bytes = postcard::to_allocvec(&said).expect("encoded");
-        assert_eq!(bytes[32..], [2, 2, 3, 9, 2, 0xff, 0x01, 0]);
+        assert_eq!(bytes[32..], [2, 2, 3, 9, 2, 0xff, 0x01, 0, 1]);
         assert_eq!(postcard::from_bytes::<Announcement>(&bytes).expect("reads back"), said);
     }
 
@@ -161,7 +170,7 @@ mod tests {
         for number in 0..10 {
             let holds = Bitmap::new(8 * 1024 * 1024);
             let key = WorkerKey([number; 32]);
-            if let Announced::Noted(members) = registry.announce(Millis(0), Hash([1; 32]), key, vec![], holds) {
+            if let Announced::Noted(members) = registry.announce(Millis(0), Hash([1; 32]), key, vec![], holds, false) {
                 others = members;
             }
         }

@@ -1,7 +1,7 @@
 //! Which chunk is asked of whom, decided anew with everything that arrives.
 //!
 //! Nothing here waits, reads a clock or knows a network: time is passed in, counted from when the fetch began; what
-//! happens is told by calls, what to do comes out of [`Scheduler::plan`]. Each source gets requests of 25 to 80 ms of
+//! happens is told by calls, what to do comes out of [`Scheduler::plan`]. Each source gets requests of 15 to 80 ms of
 //! its own measured speed, so that a slow one never holds much; a new one is probed with one small request. What a
 //! silent source has is given to others. At the end, pieces that a slow source still has are also asked of a faster
 //! one, within a budget for what may arrive twice.
@@ -161,10 +161,17 @@ impl Scheduler {
         }
     }
 
-    /// A source is reached another way than before.
-    pub fn set_route(&mut self, source: SourceId, route: Route) {
+    /// A source is reached another way than before. Its round trip is measured here if nobody knows it better.
+    pub fn set_route(&mut self, source: SourceId, route: Route, round_trip: Option<Duration>) {
         if let Some(source) = self.sources.get_mut(&source.0) {
-            source.route = route;
+            source.set_route(route, round_trip);
+        }
+    }
+
+    /// No more than this many bytes a second are taken, however fast sources are: it is of no use to ask for more.
+    pub fn set_limit(&mut self, limit: Option<u64>) {
+        if let Some(limit) = limit {
+            self.sources.values_mut().for_each(|source| source.cap(limit));
         }
     }
 
@@ -221,7 +228,7 @@ impl Scheduler {
         };
         self.fed = now;
         if let Some(source) = self.sources.get_mut(&source.0) {
-            source.useful += u64::from(piece.bytes);
+            source.gave(u64::from(piece.bytes));
         }
         if piece.asked.len() > 1 {
             self.doubled_bytes -= u64::from(piece.bytes);

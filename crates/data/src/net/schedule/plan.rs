@@ -50,20 +50,21 @@ impl Scheduler {
         }
     }
 
-    /// Takes back what a source was asked for, and drops it if it has been silent too often.
+    /// Takes back what a source was asked for, and drops it if it has been silent too often: not the only one, which is
+    /// tried for as long as anybody waits.
     pub(super) fn punish(&mut self, now: Duration, source: SourceId, silence: Silence, effects: &mut Vec<Effect>) {
         match silence {
             Silence::No => {}
-            Silence::Pause => {
+            Silence::Drop if self.sources.len() > 1 => {
+                self.remove_source(now, source);
+                effects.push(Effect::Drop { source });
+            }
+            Silence::Pause | Silence::Drop => {
                 for request in self.sources[&source.0].outstanding.clone() {
                     self.take_back(now, request);
                     effects.push(Effect::Cancel { request: RequestId(request) });
                 }
                 effects.push(Effect::Reset { source });
-            }
-            Silence::Drop => {
-                self.remove_source(now, source);
-                effects.push(Effect::Drop { source });
             }
         }
     }
@@ -95,15 +96,22 @@ impl Scheduler {
         if source.barren.is_some_and(|(changes, until)| changes == self.changes && now < until) {
             return None;
         }
-        let limit = source.request_bytes().min(self.fair_share(source));
+        let limit = source.request_bytes().min(self.fair_share(source)).max(source.lacking_bytes());
         let mut view = self.turns.view(now);
         let chosen = match source.role {
             Role::Peer => self.gather(now, number, limit, |_| true),
-            Role::Origin if view.is_alone() || self.is_starved(now) => self.gather(now, number, limit, |_| true),
-            Role::Origin => {
-                let own = |position| !self.peer_holds(now, position) && view.is_mine(position);
+            Role::Origin | Role::Owner if view.is_alone() || self.is_starved(now) => {
+                let spared = source.is_spared();
+                self.gather(now, number, limit, |position| !spared || !self.is_elsewhere(now, position))
+            }
+            Role::Origin | Role::Owner => {
+                let spared = source.is_spared();
+                let own = |position| {
+                    let free = if spared { !self.is_elsewhere(now, position) } else { !self.peer_holds(now, position) };
+                    free && view.is_mine(position)
+                };
                 let chosen = self.gather(now, number, limit, own);
-                if chosen.is_empty() { self.help(now, number, limit) } else { chosen }
+                if chosen.is_empty() && !spared { self.help(now, number, limit) } else { chosen }
             }
         };
         if chosen.is_empty() {
@@ -155,7 +163,7 @@ impl Scheduler {
     fn gather(&self, now: Duration, number: u32, limit: u64, mut may: impl FnMut(u32) -> bool) -> Vec<u32> {
         let source = &self.sources[&number];
         let start = match source.role {
-            Role::Origin => 0,
+            Role::Origin | Role::Owner => 0,
             Role::Peer => self.start,
         };
         let better = self.better_than(now, source);
@@ -187,6 +195,12 @@ impl Scheduler {
         peers.into_iter().any(|source| source.holds(position))
     }
 
+    /// Whether somebody holds a chunk whose line is not spared.
+    fn is_elsewhere(&self, now: Duration, position: u32) -> bool {
+        let mut others = self.sources.values().filter(|source| !source.is_spared() && !source.is_paused(now));
+        others.any(|source| source.holds(position))
+    }
+
     fn is_starved(&self, now: Duration) -> bool {
         now.saturating_sub(self.fed) > STARVED
     }
@@ -204,7 +218,7 @@ impl Scheduler {
         for number in numbers {
             let source = self.sources.get_mut(&number).expect("just listed");
             source.looked = now;
-            if spared && source.role == Role::Origin {
+            if source.is_spared() || (spared && source.role != Role::Peer) {
                 continue;
             }
             let positions = self.overtaken(now, number);

@@ -6,30 +6,33 @@ use std::time::Duration;
 /// A request is as long as part of a round trip takes at the source's speed, within these bounds: long enough that asking
 /// hardly counts, short enough to be given to somebody else soon, and to be little when one side is killed.
 const REQUEST_TIME_MAX: Duration = Duration::from_millis(80);
-const REQUEST_TIME_MIN: Duration = Duration::from_millis(25);
+const REQUEST_TIME_MIN: Duration = Duration::from_millis(15);
 const REQUESTS_PER_ROUND_TRIP: u32 = 4;
 /// The smallest request, and what a new source is probed with.
 pub const REQUEST_BYTES_MIN: u64 = 64 * 1024;
 /// The largest request.
 pub const REQUEST_BYTES_MAX: u64 = 8 * 1024 * 1024;
-/// Requests that a source which answers has outstanding, so that it never waits for the next one; on a long line more,
-/// because what one stream has under way is bounded.
-const OUTSTANDING_MIN: usize = 3;
+/// Requests that a source which answers has outstanding, so that it never waits for the next one: what it is asked for is
+/// lost if this side is killed, so on a slow line no more than that. On a long one more, because what one stream has under
+/// way is bounded.
+const OUTSTANDING_MIN: usize = 2;
 const OUTSTANDING_MAX: usize = 12;
 /// More than the fewest are not outstanding for longer than this time, or so many round trips, at the source's speed.
-const OUTSTANDING_TIME: Duration = Duration::from_millis(100);
+const OUTSTANDING_TIME: Duration = Duration::from_millis(50);
 const OUTSTANDING_ROUND_TRIPS: u32 = 3;
 /// Speed is looked at in stretches of at least this time.
 const SAMPLE_TIME: Duration = Duration::from_millis(50);
 /// How much the newest stretch counts.
 const SAMPLE_WEIGHT: f64 = 0.4;
+/// After so many chunks in a row that a source does not have it is asked for more at a time.
+const LACKED_MIN: u32 = 4;
 /// A source that gives less than this in the time it is allowed to be silent counts as silent.
 const SIGN_OF_LIFE_BYTES: u64 = 4 * 1024;
 const SILENCE_MIN: Duration = Duration::from_secs(2);
 const SILENCE_MAX: Duration = Duration::from_secs(15);
 /// Silences and failures in a row after which a source is dropped.
 const STRIKES_MAX: u32 = 5;
-/// Half of the first pause; every one after a failure is twice as long as the one before.
+/// Half of the first pause; every one after a failure is twice as long as the one before, up to four seconds.
 const PAUSE_FIRST: Duration = Duration::from_millis(250);
 
 /// How a source is reached, the best first.
@@ -50,6 +53,9 @@ pub enum Route {
 pub enum Role {
     /// Where the dataset comes from; its line is what a swarm spares.
     Origin,
+    /// The machine of the dataset's owner, who has sent it to the origin already: unless it is in the same network, it is
+    /// asked only for what nobody else has.
+    Owner,
     /// Somebody who fetches the same dataset.
     Peer,
 }
@@ -92,6 +98,8 @@ pub(super) struct Source {
     pub role: Role,
     holds: Holds,
     lacks: BTreeSet<u32>,
+    /// Chunks in a row that it did not have.
+    lacked: u32,
     pub outstanding: Vec<u64>,
     pub outstanding_bytes: u64,
     speed: Option<f64>,
@@ -119,6 +127,7 @@ impl Source {
             role,
             holds,
             lacks: BTreeSet::new(),
+            lacked: 0,
             outstanding: Vec::new(),
             outstanding_bytes: 0,
             speed: None,
@@ -146,14 +155,48 @@ impl Source {
         listed && !self.lacks.contains(&position)
     }
 
+    /// Whether its line is spared: it is asked only for what nobody else has.
+    pub fn is_spared(&self) -> bool {
+        self.role == Role::Owner && self.route != Route::Lan
+    }
+
     pub fn set_holds(&mut self, holds: Holds) {
         self.holds = holds;
         self.lacks.clear();
         self.barren = None;
     }
 
+    pub fn set_route(&mut self, route: Route, round_trip: Option<Duration>) {
+        self.route = route;
+        self.round_trip = round_trip.or(self.round_trip);
+    }
+
+    /// It is not to count as faster than this.
+    pub fn cap(&mut self, limit: u64) {
+        #[expect(clippy::cast_precision_loss, reason = "a rate")]
+        let limit = limit.max(1) as f64;
+        self.speed = self.speed.map(|speed| speed.min(limit));
+    }
+
     pub fn lacks(&mut self, position: u32) {
         self.lacks.insert(position);
+        self.lacked += 1;
+    }
+
+    /// A chunk came from it.
+    pub fn gave(&mut self, bytes: u64) {
+        self.useful += bytes;
+        self.lacked = 0;
+    }
+
+    /// The length of a request to one that does not have what it is asked for: to say so costs nothing, and the sooner it
+    /// is known of everything, the better.
+    pub fn lacking_bytes(&self) -> u64 {
+        if self.lacked < LACKED_MIN {
+            0
+        } else {
+            REQUEST_BYTES_MAX.min(REQUEST_BYTES_MIN << (self.lacked / LACKED_MIN).min(7))
+        }
     }
 
     /// Bytes a second, once it has sent any.
@@ -259,17 +302,15 @@ impl Source {
     /// Its silence up to now does not count.
     pub fn excuse(&mut self, now: Duration) {
         (self.sign, self.sign_bytes) = (now, 0);
+        self.first_asked = None;
     }
 
     /// One failure more in a row.
     pub fn strike(&mut self, now: Duration) -> Silence {
         self.strikes += 1;
-        if self.strikes >= STRIKES_MAX {
-            return Silence::Drop;
-        }
         self.speed = None;
-        self.paused_until = now + PAUSE_FIRST * (1 << self.strikes);
-        Silence::Pause
+        self.paused_until = now + PAUSE_FIRST * (1 << self.strikes.min(STRIKES_MAX - 1));
+        if self.strikes >= STRIKES_MAX { Silence::Drop } else { Silence::Pause }
     }
 
     pub fn figures(&self) -> Figures {

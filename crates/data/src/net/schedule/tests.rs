@@ -22,9 +22,11 @@ fn ideal(world: &World, rate: f64) -> f64 {
     world.total() as f64 / rate
 }
 
+/// Less than 2 % arrives twice. In a fetch of a few megabytes it is the least that a slow source may be overtaken with, and
+/// what was on its way when the first copy came. What a source had on the wire when it was given up is not among it: its
+/// connection is closed, and what it had brought is kept.
 fn assert_twice_is_bounded(world: &World, fetcher: usize) {
     let (twice, total) = (world.twice(fetcher), world.total());
-    // What a source had on the wire when its silence was noticed comes on top of the budget; in small fetches it shows.
     assert!(twice <= (total / 50).max(2 * TWICE_BYTES_MIN), "{twice} of {total} arrived twice");
 }
 
@@ -67,6 +69,64 @@ fn a_far_slower_relay_is_left_alone_while_a_better_route_holds_the_same() {
     assert!(effects.iter().all(|effect| !matches!(effect, Effect::Ask { source, .. } if *source == relay)));
 }
 
+#[test]
+fn an_owner_elsewhere_is_asked_only_for_what_nobody_else_has() {
+    let mut world = World::new(sizes(600, 5));
+    world.fetcher(Uplink::new(1.0, 5));
+    world.seed_part(Uplink::new(2e6, 10), Role::Origin, |position| position % 10 != 0);
+    let owner = world.seed(Uplink::new(20e6, 10), Role::Owner);
+    world.run();
+    let missing: u64 = sizes(600, 5).iter().step_by(10).map(|bytes| u64::from(*bytes)).sum();
+    assert_eq!(world.sent(owner), missing, "of {} bytes", world.total());
+}
+
+#[test]
+fn one_that_has_nothing_is_soon_asked_for_much_at_a_time() {
+    let mut scheduler = Scheduler::new(Turns::new(key(0)), 0);
+    (0..20_000).for_each(|position| scheduler.want(Wanted { position, bytes: 64 * 1024 }));
+    scheduler.add_source(Duration::ZERO, Route::Hub, Role::Origin, Holds::All);
+    scheduler.add_source(Duration::ZERO, Route::Direct, Role::Owner, Holds::These(crate::store::Bitmap::new(0)));
+    let (mut rounds, mut effects) = (0, Vec::new());
+    loop {
+        let now = Duration::from_millis(20 * rounds);
+        scheduler.plan(now, &mut effects);
+        if effects.is_empty() {
+            break;
+        }
+        rounds += 1;
+        for effect in std::mem::take(&mut effects) {
+            let Effect::Ask { request, positions, .. } = effect else { panic!("{effect:?}") };
+            positions.into_iter().for_each(|position| scheduler.absent(now, request, position));
+        }
+    }
+    assert!((20_000 / 512..250).contains(&rounds), "asked in {rounds} rounds");
+}
+
+#[test]
+fn an_owner_in_the_same_network_is_asked_like_an_origin() {
+    let mut scheduler = Scheduler::new(Turns::new(key(0)), 0);
+    (0..64).for_each(|position| scheduler.want(Wanted { position, bytes: 64 * 1024 }));
+    scheduler.add_source(Duration::ZERO, Route::Hub, Role::Origin, Holds::All);
+    let owner = scheduler.add_source(Duration::ZERO, Route::Lan, Role::Owner, Holds::All);
+    let mut effects = Vec::new();
+    scheduler.plan(Duration::ZERO, &mut effects);
+    let first = effects.first();
+    assert!(matches!(first, Some(Effect::Ask { source, .. }) if *source == owner), "{effects:?}");
+}
+
+#[test]
+fn an_owner_who_alone_has_the_data_sends_about_one_copy_to_a_swarm() {
+    let mut world = World::new(vec![64 * 1024; 2048]);
+    world.seed_part(Uplink::new(12.5e6, 10), Role::Origin, |position| position < 4);
+    let owner = world.seed(Uplink::new(12.5e6, 20), Role::Owner);
+    for _ in 0..8 {
+        world.fetcher(Uplink::new(12.5e6, 20));
+    }
+    world.run();
+    let (sent, total) = (world.sent(owner), world.total());
+    assert!(sent * 100 <= total * 108, "the owner sent {sent} bytes of {total}");
+}
+
 fn any_uplink() -> impl Strategy<Value = Uplink> {
     let moment = || 0..8000_u64;
     (100_000.0..30e6, 1..150_u64, moment(), moment(), 0..6_u32).prop_map(|(rate, delay, at, long, fate)| {
@@ -92,9 +152,7 @@ proptest! {
         let honest = Uplink::new(rate, 20);
         let all: Vec<Uplink> = uplinks.into_iter().chain([honest]).collect();
         let (world, fetcher, done) = single(&all, chunks);
-        // Several sources may fall silent at once, each with something on the wire.
-        let (twice, total) = (world.twice(fetcher), world.total());
-        prop_assert!(twice <= (total / 20).max(4 * TWICE_BYTES_MIN), "{} of {} arrived twice", twice, total);
+        assert_twice_is_bounded(&world, fetcher);
         // The honest one alone would take this long; silences may each cost their pauses on top.
         let alone = ideal(&world, rate);
         prop_assert!(done.as_secs_f64() < alone * 1.2 + 3.0, "took {:?}, one source alone {:.2} s", done, alone);

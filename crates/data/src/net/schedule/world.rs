@@ -47,7 +47,17 @@ struct Fetch {
     scheduler: Scheduler,
     /// Which node each source is.
     sources: BTreeMap<SourceId, usize>,
+    /// Requests that were not broken off: of others nothing is taken, though it may be on the wire.
+    live: BTreeSet<RequestId>,
     done: Option<Duration>,
+}
+
+impl Fetch {
+    /// The source that a node is, if what it sends for a request is still taken.
+    fn source(&self, node: usize, request: RequestId) -> Option<SourceId> {
+        let found = self.sources.iter().find(|(_, known)| **known == node);
+        found.filter(|_| self.live.contains(&request)).map(|(source, _)| *source)
+    }
 }
 
 struct Node {
@@ -64,12 +74,39 @@ struct Node {
 
 enum Event {
     Join(usize),
-    Asked { node: usize, job: Job },
-    Cancelled { node: usize, fetcher: usize, request: RequestId },
+    Asked {
+        node: usize,
+        job: Job,
+    },
+    Cancelled {
+        node: usize,
+        fetcher: usize,
+        request: RequestId,
+    },
+    /// A fetcher has closed its connection.
+    Closed {
+        node: usize,
+        fetcher: usize,
+    },
     Sent(usize),
-    Slice { fetcher: usize, node: usize, bytes: u32 },
-    Chunk { fetcher: usize, node: usize, position: u32, good: bool },
-    Absent { fetcher: usize, request: RequestId, position: u32 },
+    Slice {
+        fetcher: usize,
+        node: usize,
+        request: RequestId,
+        bytes: u32,
+    },
+    Chunk {
+        fetcher: usize,
+        node: usize,
+        request: RequestId,
+        position: u32,
+        good: bool,
+    },
+    Absent {
+        fetcher: usize,
+        request: RequestId,
+        position: u32,
+    },
     Tick(usize),
     Announce,
 }
@@ -117,8 +154,13 @@ impl World {
 
     /// Somebody who has everything.
     pub fn seed(&mut self, uplink: Uplink, role: Role) -> usize {
+        self.seed_part(uplink, role, |_| true)
+    }
+
+    /// Somebody who has a part.
+    pub fn seed_part(&mut self, uplink: Uplink, role: Role, is_held: impl Fn(usize) -> bool) -> usize {
         let mut holds = Bitmap::new(self.sizes.len());
-        for position in 0..self.sizes.len() {
+        for position in (0..self.sizes.len()).filter(|position| is_held(*position)) {
             holds.set(position, true);
         }
         self.node(uplink, role, holds, false)
@@ -136,7 +178,7 @@ impl World {
         for (position, bytes) in self.sizes.iter().enumerate() {
             scheduler.want(Wanted { position: u32::try_from(position).expect("few"), bytes: *bytes });
         }
-        let fetch = fetches.then_some(Fetch { scheduler, sources: BTreeMap::new(), done: None });
+        let fetch = fetches.then_some(Fetch { scheduler, sources: BTreeMap::new(), live: BTreeSet::new(), done: None });
         self.after(uplink.joins, Event::Join(number));
         self.nodes.push(Node {
             uplink,
@@ -200,16 +242,19 @@ impl World {
             Event::Cancelled { node, fetcher, request } => {
                 self.nodes[node].jobs.retain(|job| (job.fetcher, job.request) != (fetcher, request));
             }
+            Event::Closed { node, fetcher } => self.nodes[node].jobs.retain(|job| job.fetcher != fetcher),
             Event::Sent(node) => {
                 self.nodes[node].busy = false;
                 self.send(node);
             }
-            Event::Slice { fetcher, node, bytes } => self.with(fetcher, |now, fetch, _| {
-                if let Some((&source, _)) = fetch.sources.iter().find(|(_, known)| **known == node) {
+            Event::Slice { fetcher, node, request, bytes } => self.with(fetcher, |now, fetch, _| {
+                if let Some(source) = fetch.source(node, request) {
                     fetch.scheduler.received(now, source, u64::from(bytes));
                 }
             }),
-            Event::Chunk { fetcher, node, position, good } => self.chunk(fetcher, node, position, good),
+            Event::Chunk { fetcher, node, request, position, good } => {
+                self.chunk(fetcher, (node, request), position, good);
+            }
             Event::Absent { fetcher, request, position } => {
                 self.with(fetcher, |now, fetch, _| fetch.scheduler.absent(now, request, position));
             }
@@ -272,14 +317,15 @@ impl World {
         self.after(ANNOUNCE, Event::Announce);
     }
 
-    fn chunk(&mut self, fetcher: usize, node: usize, position: u32, good: bool) {
+    fn chunk(&mut self, fetcher: usize, (node, request): (usize, RequestId), position: u32, good: bool) {
         let bytes = u64::from(self.sizes[position as usize]);
-        let mut new = false;
+        let (mut new, mut lied) = (false, false);
         self.with(fetcher, |now, fetch, effects| {
-            let Some((&source, _)) = fetch.sources.iter().find(|(_, known)| **known == node) else { return };
+            let Some(source) = fetch.source(node, request) else { return };
             if !good {
                 fetch.scheduler.remove_source(now, source);
                 fetch.sources.remove(&source);
+                lied = true;
                 return;
             }
             new = fetch.scheduler.arrived(now, source, position, effects);
@@ -287,6 +333,9 @@ impl World {
                 fetch.scheduler.wasted(source, bytes);
             }
         });
+        if lied {
+            self.after(self.nodes[fetcher].uplink.delay, Event::Closed { node, fetcher });
+        }
         if new {
             assert!(self.nodes[fetcher].holds.set(position as usize, true), "a chunk is new once");
         }
@@ -311,15 +360,19 @@ impl World {
         for effect in effects {
             match effect {
                 Effect::Ask { source, request, positions } => {
+                    fetch.live.insert(request);
                     let job = Job { fetcher, request, left: positions.into(), sent: 0 };
                     let node = fetch.sources[&source];
                     sent.push(Event::Asked { node, job });
                 }
                 Effect::Cancel { request } => {
+                    fetch.live.remove(&request);
                     sent.extend(fetch.sources.values().map(|&node| Event::Cancelled { node, fetcher, request }));
                 }
                 Effect::Reset { .. } => {}
-                Effect::Drop { source } => drop(fetch.sources.remove(&source)),
+                Effect::Drop { source } => {
+                    sent.extend(fetch.sources.remove(&source).map(|node| Event::Closed { node, fetcher }));
+                }
             }
         }
         for event in sent {
@@ -369,9 +422,9 @@ impl World {
             if whole { node.jobs.push_back(job) } else { node.jobs.push_front(job) }
         }
         self.after(time, Event::Sent(number));
-        self.after(time + delay, Event::Slice { fetcher, node: number, bytes });
+        self.after(time + delay, Event::Slice { fetcher, node: number, request, bytes });
         if whole {
-            self.after(time + delay, Event::Chunk { fetcher, node: number, position, good });
+            self.after(time + delay, Event::Chunk { fetcher, node: number, request, position, good });
         }
     }
 }

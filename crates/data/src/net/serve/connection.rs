@@ -43,7 +43,8 @@ impl Link {
         Ok(())
     }
 
-    fn open(&self, root: Hash) -> Result<(), Error> {
+    fn open(&self, grant: SignedGrant) -> Result<(), Error> {
+        let root = grant.grant.root;
         let meter = self.shared.meter.lock().unwrap_or_else(PoisonError::into_inner);
         if meter.is_owing(&root, &self.peer) {
             return Err(Error::Refused(Code::Unpaid));
@@ -52,7 +53,7 @@ impl Link {
         if !sessions.contains_key(&root) && sessions.len() >= DATASETS_MAX {
             return Err(Error::TooMuch { what: "a connection", max: DATASETS_MAX as u64 });
         }
-        sessions.entry(root).or_default();
+        sessions.entry(root).or_default().granted(grant);
         Ok(())
     }
 }
@@ -61,8 +62,8 @@ impl Drop for Link {
     fn drop(&mut self) {
         let sessions = std::mem::take(self.sessions.get_mut().unwrap_or_else(PoisonError::into_inner));
         let mut meter = self.shared.meter.lock().unwrap_or_else(PoisonError::into_inner);
-        for (root, session) in sessions {
-            meter.close(root, self.peer, &session);
+        for (root, mut session) in sessions {
+            meter.close(root, self.peer, &mut session);
         }
     }
 }
@@ -108,21 +109,18 @@ async fn answer(link: Arc<Link>, mut send: SendStream, mut receive: RecvStream) 
 
 async fn reply(link: &Arc<Link>, ask: Ask, send: &mut SendStream, receive: &mut RecvStream) -> Result<(), Error> {
     match ask {
-        Ask::Want { grant, ids } => {
-            link.check(&grant, Right::Fetch)?;
-            link.open(grant.grant.root)?;
-            want::send(link, grant.grant.root, ids, send).await
-        }
+        Ask::Want { grant, ids } => want(link, grant, ids, Vec::new(), send).await,
+        Ask::Rest { grant, ids, begun } => want(link, grant, ids, begun, send).await,
         Ask::Held { grant } => {
             link.check(&grant, Right::Fetch)?;
-            let store = Arc::clone(&link.shared.store);
-            let bits = blocking(move || store.holdings(&grant.grant.root)).await?;
+            let holder = Arc::clone(&link.shared.holder);
+            let bits = blocking(move || holder.holdings(&grant.grant.root)).await?;
             protocol::write_bitmap(send, bits.as_ref()).await
         }
         Ask::Having { grant, ids } => {
             link.check(&grant, grant.grant.right)?;
-            let store = Arc::clone(&link.shared.store);
-            let bits = blocking(move || store.has_many(&ids)).await?;
+            let holder = Arc::clone(&link.shared.holder);
+            let bits = blocking(move || holder.having(&ids)).await?;
             protocol::write_bitmap(send, Some(&bits)).await
         }
         Ask::Give { grant } => {
@@ -131,14 +129,30 @@ async fn reply(link: &Arc<Link>, ask: Ask, send: &mut SendStream, receive: &mut 
         }
         Ask::Receipt(signed) => {
             let root = signed.receipt.root;
-            let taken = match link.sessions().get_mut(&root) {
-                Some(session) => session.take(signed, &root, &link.shared.me, &link.peer),
-                None => Ok(()),
+            let (taken, due) = match link.sessions().get_mut(&root) {
+                Some(session) => (session.take(signed, &root, &link.shared.me, &link.peer), session.due()),
+                None => (Ok(()), None),
             };
+            if let Some(claim) = due {
+                link.shared.meter.lock().unwrap_or_else(PoisonError::into_inner).report(claim);
+            }
             link.receipted.notify_waiters();
             Ok(taken?)
         }
     }
+}
+
+async fn want(
+    link: &Arc<Link>,
+    grant: SignedGrant,
+    ids: Vec<Hash>,
+    begun: Vec<u32>,
+    send: &mut SendStream,
+) -> Result<(), Error> {
+    link.check(&grant, Right::Fetch)?;
+    let root = grant.grant.root;
+    link.open(grant)?;
+    want::send(link, want::Wanted { root, ids, begun }, send).await
 }
 
 fn code_of(error: &Error) -> Code {

@@ -1,10 +1,12 @@
-//! Serving what a store holds to those whom the hub has granted it, and taking what they bring.
+//! Serving what a machine holds to those whom the hub has granted it, and taking what they bring.
 mod connection;
 mod give;
+mod holder;
 mod want;
 
-use super::{Authority, Code, Error, Meter, Network, SignedReceipt};
-use crate::store::Store;
+pub use holder::{Folders, Holder};
+
+use super::{Authority, Claim, Code, Error, Meter, Network};
 use gleaner_wire::{Millis, WorkerKey};
 use iroh::endpoint::Connection;
 use std::collections::{BTreeMap, VecDeque};
@@ -20,7 +22,7 @@ const CONNECTIONS_PER_PEER_MAX: usize = 4;
 
 /// What all connections share.
 pub(super) struct Shared {
-    pub store: Arc<Store>,
+    pub holder: Arc<dyn Holder>,
     pub authority: Authority,
     pub me: WorkerKey,
     pub meter: Mutex<Meter>,
@@ -36,10 +38,10 @@ pub struct Server {
 }
 
 impl Server {
-    /// Serves this store on this machine's endpoint.
-    pub fn start(network: &Network, store: Arc<Store>, authority: Authority) -> Self {
+    /// Serves a store, or what else holds chunks, on this machine's endpoint.
+    pub fn start<H: Holder>(network: &Network, holder: Arc<H>, authority: Authority) -> Self {
         let shared = Arc::new(Shared {
-            store,
+            holder,
             authority,
             me: network.key(),
             meter: Mutex::default(),
@@ -51,9 +53,16 @@ impl Server {
         Self { shared, task }
     }
 
-    /// The highest receipts of sessions that have ended since this was called last: what seeding is paid by.
-    pub fn take_receipts(&self) -> Vec<SignedReceipt> {
-        self.shared.meter.lock().unwrap_or_else(PoisonError::into_inner).take_receipts()
+    /// What the hub is to be shown, at most so many: the highest receipts of sessions that have ended or grown much since
+    /// this was called last. A session may come again, with a higher receipt.
+    pub fn take_claims(&self, count_max: usize) -> Vec<Claim> {
+        self.shared.meter.lock().unwrap_or_else(PoisonError::into_inner).take_claims(count_max)
+    }
+
+    /// Takes back claims that could not be shown.
+    pub fn give_back(&self, claims: Vec<Claim>) {
+        let mut meter = self.shared.meter.lock().unwrap_or_else(PoisonError::into_inner);
+        claims.into_iter().for_each(|claim| meter.report(claim));
     }
 
     /// Bytes of chunks that were sent so far, whether they arrived or not.

@@ -3,8 +3,7 @@ use super::blocking;
 use super::connection::Link;
 use crate::net::protocol::Code;
 use crate::net::{Error, frames};
-use crate::store::Verify;
-use bytes::Bytes;
+use bytes::{Buf, Bytes};
 use gleaner_wire::Hash;
 use iroh::endpoint::SendStream;
 use std::sync::Arc;
@@ -21,8 +20,19 @@ const RECEIPT_TIME_MAX: Duration = Duration::from_secs(15);
 
 type Batch = JoinHandle<Result<Vec<Option<Bytes>>, Error>>;
 
-/// Sends these chunks, in this order.
-pub(super) async fn send(link: &Arc<Link>, root: Hash, ids: Vec<Hash>, to: &mut SendStream) -> Result<(), Error> {
+/// What is to be sent.
+pub(super) struct Wanted {
+    pub root: Hash,
+    /// These chunks, in this order.
+    pub ids: Vec<Hash>,
+    /// Of the first of them not so many bytes at their beginning.
+    pub begun: Vec<u32>,
+}
+
+/// Sends chunks.
+pub(super) async fn send(link: &Arc<Link>, wanted: Wanted, to: &mut SendStream) -> Result<(), Error> {
+    let Wanted { root, ids, begun } = wanted;
+    let mut begun = begun.into_iter();
     let mut batches = ids.chunks(BATCH_CHUNKS).map(|batch| read(link, batch.to_vec()));
     let mut next = batches.next();
     let mut sent = 0;
@@ -30,12 +40,15 @@ pub(super) async fn send(link: &Arc<Link>, root: Hash, ids: Vec<Hash>, to: &mut 
         let chunks = batch.await.map_err(|_| Error::Refused(Code::Storage))??;
         next = batches.next();
         for chunk in chunks {
-            let bytes = chunk.unwrap_or_default();
+            let mut bytes = chunk.unwrap_or_default();
+            let header = Bytes::copy_from_slice(&frames::header(&bytes));
+            let skipped = begun.next().unwrap_or_default() as usize;
+            bytes.advance(skipped.min(bytes.len()));
             let length = bytes.len() as u64;
             paid(link, root, length).await?;
             sent += length;
             link.shared.sent.fetch_add(length, Ordering::Relaxed);
-            let mut pieces = [Bytes::copy_from_slice(&frames::header(&bytes)), bytes];
+            let mut pieces = [header, bytes];
             match tokio::time::timeout(WRITE_TIME_MAX, to.write_all_chunks(&mut pieces)).await {
                 Ok(Ok(())) => {}
                 Ok(Err(error)) => {
@@ -53,8 +66,8 @@ pub(super) async fn send(link: &Arc<Link>, root: Hash, ids: Vec<Hash>, to: &mut 
 }
 
 fn read(link: &Arc<Link>, ids: Vec<Hash>) -> Batch {
-    let store = Arc::clone(&link.shared.store);
-    tokio::spawn(blocking(move || store.get_many(&ids, Verify::ByReceiver)))
+    let holder = Arc::clone(&link.shared.holder);
+    tokio::spawn(blocking(move || holder.chunks(&ids)))
 }
 
 /// Waits until receipts allow this many bytes more, and counts them.

@@ -30,6 +30,8 @@ pub struct Member {
     pub address: Vec<u8>,
     /// What it holds of the dataset.
     pub holds: Bitmap,
+    /// Whether it is the machine of the dataset's owner.
+    pub owner: bool,
     seen: Millis,
 }
 
@@ -57,7 +59,15 @@ impl Registry {
     }
 
     /// A member says where it is and what it holds, and is told of the others.
-    pub fn announce(&mut self, now: Millis, root: Hash, key: WorkerKey, address: Vec<u8>, holds: Bitmap) -> Announced {
+    pub fn announce(
+        &mut self,
+        now: Millis,
+        root: Hash,
+        key: WorkerKey,
+        address: Vec<u8>,
+        holds: Bitmap,
+        owner: bool,
+    ) -> Announced {
         if now >= self.swept.after(SWEEP_TIME) {
             self.forget_silent(now);
         }
@@ -76,7 +86,7 @@ impl Registry {
         }
         let others = members.values().filter(|other| other.key != key).cloned().collect();
         self.holds_bytes += holds.as_bytes().len();
-        if let Some(before) = members.insert(key, Member { key, address, holds, seen: now }) {
+        if let Some(before) = members.insert(key, Member { key, address, holds, owner, seen: now }) {
             self.holds_bytes -= before.holds.as_bytes().len();
         }
         Announced::Noted(others)
@@ -125,7 +135,7 @@ mod tests {
     }
 
     fn announce(registry: &mut Registry, now: u64, root: u8, who: u8) -> Announced {
-        registry.announce(Millis(now), Hash([root; 32]), key(who), vec![who], Bitmap::new(10))
+        registry.announce(Millis(now), Hash([root; 32]), key(who), vec![who], Bitmap::new(10), false)
     }
 
     fn others(announced: Announced) -> Vec<WorkerKey> {
@@ -163,16 +173,16 @@ mod tests {
         for who in 0..=255 {
             others(announce(&mut registry, 0, 1, who));
         }
-        let one_more = registry.announce(Millis(0), Hash([1; 32]), WorkerKey([7; 32]), vec![], Bitmap::new(10));
+        let one_more = registry.announce(Millis(0), Hash([1; 32]), WorkerKey([7; 32]), vec![], Bitmap::new(10), false);
         assert!(matches!(one_more, Announced::Noted(_)), "a member may announce itself again");
         let mut stranger = [7; 32];
         stranger[0] = 8;
-        let refused = registry.announce(Millis(0), Hash([1; 32]), WorkerKey(stranger), vec![], Bitmap::new(10));
+        let refused = registry.announce(Millis(0), Hash([1; 32]), WorkerKey(stranger), vec![], Bitmap::new(10), false);
         assert!(matches!(refused, Announced::Refused(_)));
-        let long = registry.announce(Millis(0), Hash([1; 32]), key(1), vec![0; 2000], Bitmap::new(10));
+        let long = registry.announce(Millis(0), Hash([1; 32]), key(1), vec![0; 2000], Bitmap::new(10), false);
         assert!(matches!(long, Announced::Refused(_)));
-        let told =
-            (0..40).map(|who| registry.announce(Millis(0), Hash([2; 32]), key(who), vec![], Bitmap::new(1 << 26)));
+        let told = (0..40)
+            .map(|who| registry.announce(Millis(0), Hash([2; 32]), key(who), vec![], Bitmap::new(1 << 26), false));
         let told: Vec<_> = told.collect();
         assert!(matches!(told[0], Announced::Noted(_)) && matches!(told[39], Announced::Refused(_)));
         registry.forget_silent(Millis(1_000_000));

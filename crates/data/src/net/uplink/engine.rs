@@ -2,10 +2,12 @@
 //!
 //! A chunk leaves memory when the taker has it safe. After any failure the taker is asked again what it has, so what is
 //! sent twice is at most what was under way.
+use super::flow::Flow;
 use super::patience::Patience;
 use super::steering::{Pushed, Steering};
 use crate::net::Error;
 use crate::net::push::Taker;
+use crate::port::Mark;
 use crate::store::Bitmap;
 use bytes::Bytes;
 use gleaner_wire::Hash;
@@ -25,7 +27,8 @@ const GATHER_TIME: Duration = Duration::from_millis(5);
 /// A batch has this many bytes, as its line allows: what one stream carries is sent again if it breaks.
 const BATCH_BYTES_MIN: usize = 64 * 1024;
 const BATCH_BYTES_FIRST: usize = 256 * 1024;
-const BATCH_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// So that all streams together take less than the memory that a line has, and more can wait behind them.
+const BATCH_BYTES_MAX: usize = 2 * 1024 * 1024;
 /// A batch should take about this long, or some times the quickest one on a line where all take long: if it takes longer
 /// the next is smaller, if much less it is larger.
 const BATCH_TIME: Duration = Duration::from_millis(200);
@@ -36,6 +39,7 @@ pub(super) enum Order {
     Bring(Parcel),
     Known(u64),
     Flush(oneshot::Sender<()>),
+    Mark(Mark),
 }
 
 /// A chunk on its way, with its room in memory.
@@ -79,6 +83,8 @@ pub(super) struct Engine {
     unsafe_numbers: BTreeSet<u64>,
     next_number: u64,
     flushes: Vec<(u64, oneshot::Sender<()>)>,
+    marks: VecDeque<(u64, Mark)>,
+    flow: Flow,
     patience: Patience,
     batch_bytes: usize,
     quickest: Duration,
@@ -91,6 +97,7 @@ impl Engine {
         patience: Duration,
         steering: Steering,
         orders: mpsc::UnboundedReceiver<Order>,
+        flow: Flow,
     ) -> Self {
         Self {
             taker,
@@ -106,6 +113,8 @@ impl Engine {
             unsafe_numbers: BTreeSet::new(),
             next_number: 0,
             flushes: Vec::new(),
+            marks: VecDeque::new(),
+            flow,
             patience: Patience::new(patience),
             batch_bytes: BATCH_BYTES_FIRST,
             quickest: Duration::MAX,
@@ -140,6 +149,7 @@ impl Engine {
                 Order::Bring(parcel) => self.bring(parcel),
                 Order::Known(chunks) => self.pushed.known += chunks,
                 Order::Flush(done) => self.flushes.push((self.next_number, done)),
+                Order::Mark(mark) => self.marks.push_back((self.next_number, mark)),
             }
             next = self.orders.try_recv().ok();
         }
@@ -295,5 +305,10 @@ impl Engine {
             // Who does not wait any more need not be told.
             let _ = done.send(());
         }
+        while let Some((_, mark)) = self.marks.pop_front_if(|(number, _)| *number <= oldest) {
+            mark.reach();
+        }
+        let is_full = self.missing_bytes >= self.batch_bytes && self.gifts.len() >= self.streams();
+        self.flow.look(Instant::now(), pushed.bytes, is_full);
     }
 }

@@ -1,8 +1,10 @@
 //! The line to somebody who takes chunks, as those see it who have some to bring.
 use super::engine::{Engine, Order, Parcel};
+use super::flow::{Flow, Speed};
 use super::steering::{PushControl, Steering};
 use crate::net::Error;
 use crate::net::push::Taker;
+use crate::port::Mark;
 use bytes::Bytes;
 use gleaner_wire::Hash;
 use std::sync::{Arc, OnceLock};
@@ -24,6 +26,7 @@ pub(in crate::net) struct Line {
     orders: mpsc::UnboundedSender<Order>,
     room: Arc<Semaphore>,
     why: Arc<OnceLock<Error>>,
+    speed: Speed,
     task: Option<JoinHandle<()>>,
 }
 
@@ -32,7 +35,8 @@ impl Line {
         let (orders, ordered) = mpsc::unbounded_channel();
         let (steering, control) = Steering::new();
         let (room, why) = (Arc::new(Semaphore::new(MEMORY_BYTES_MAX)), Arc::new(OnceLock::new()));
-        let mut engine = Engine::new(taker, patience, steering, ordered);
+        let speed = Speed::default();
+        let mut engine = Engine::new(taker, patience, steering, ordered, Flow::new(speed.clone()));
         let (rooms, told) = (Arc::clone(&room), Arc::clone(&why));
         let task = tokio::spawn(async move {
             if let Err(error) = engine.run().await {
@@ -41,7 +45,7 @@ impl Line {
             }
             rooms.close();
         });
-        (Self { orders, room, why, task: Some(task) }, control)
+        (Self { orders, room, why, speed, task: Some(task) }, control)
     }
 
     /// Brings a chunk; waits while too much is under way. `missing`: it is known that the taker lacks it.
@@ -61,6 +65,18 @@ impl Line {
         let (done, flushed) = oneshot::channel();
         self.orders.send(Order::Flush(done)).map_err(|_| Ended)?;
         flushed.await.map_err(|_| Ended)
+    }
+
+    /// Marks what was put so far; the mark is reached when that is safe there.
+    pub(in crate::net) fn mark(&self) -> Result<Mark, Ended> {
+        let mark = Mark::default();
+        self.orders.send(Order::Mark(mark.clone())).map_err(|_| Ended)?;
+        Ok(mark)
+    }
+
+    /// Bytes a second that go through, if chunks have to wait for it.
+    pub(in crate::net) fn speed(&self) -> Option<u64> {
+        self.speed.get()
     }
 
     /// Why it has ended, if it has.

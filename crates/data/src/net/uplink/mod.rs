@@ -6,6 +6,7 @@
 //!           └────────── lost: ask again, after a pause ◀──────────────────────────────┘
 //! ```
 mod engine;
+mod flow;
 mod line;
 mod patience;
 mod steering;
@@ -18,7 +19,7 @@ pub use steering::{PushControl, Pushed};
 
 use super::Error;
 use super::push::Taker;
-use crate::port::{PortError, Sink};
+use crate::port::{Mark, PortError, Sink};
 use bytes::Bytes;
 use gleaner_wire::BlobRef;
 use std::fmt;
@@ -57,6 +58,14 @@ impl Sink for Uplink {
 
     fn flush(&self) -> Result<(), PortError> {
         self.runtime.block_on(self.line.flush()).map_err(|ended| self.failed(ended))
+    }
+
+    fn mark(&self) -> Result<Mark, PortError> {
+        self.line.mark().map_err(|ended| self.failed(ended))
+    }
+
+    fn bottleneck(&self) -> Option<u64> {
+        self.line.speed()
     }
 }
 

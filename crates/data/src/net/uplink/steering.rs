@@ -1,5 +1,5 @@
 //! How a push is steered and watched.
-use crate::net::fetch::Pace;
+use crate::net::engine::Pace;
 use std::sync::Arc;
 use tokio::sync::watch;
 

@@ -6,8 +6,10 @@
 
 use super::pull::Had;
 use super::reference::is_digest;
+use super::too_large;
 use crate::Error;
 use bollard::Docker;
+use bollard::models::ImageInspect;
 use bollard::query_parameters::ImportImageOptions;
 use bytes::Bytes;
 use futures_util::StreamExt;
@@ -52,34 +54,71 @@ struct Manifest {
     layers: Vec<Descriptor>,
 }
 
+/// What of an image's configuration is needed.
+#[derive(Debug, Deserialize)]
+struct Config {
+    rootfs: RootFileSystem,
+}
+
+#[derive(Debug, Deserialize)]
+struct RootFileSystem {
+    diff_ids: Vec<String>,
+}
+
 /// What of a layout is needed.
 #[derive(Debug, PartialEq, Eq)]
 struct Parts {
     config: String,
     layers: Vec<String>,
+    /// What the layers are when they are unpacked.
+    contents: Vec<String>,
+    bytes: u64,
+}
+
+impl Parts {
+    /// What the image is called in the engine, beside its digest.
+    fn name(&self) -> String {
+        format!("gleaner.local/dataset:{}", self.config.trim_start_matches("sha256:"))
+    }
 }
 
 /// Loads a folder, unless the engine has the image already.
-pub(super) async fn load(docker: &Docker, folder: &Path) -> Result<Had, Error> {
+pub(super) async fn load(docker: &Docker, folder: &Path, bytes_max: u64) -> Result<Had, Error> {
     let folder = folder.to_owned();
     let read = folder.clone();
     let parts = in_background(move || read_layout(&read)).await?;
-    let id = parts.config.clone();
-    if let Ok(found) = docker.inspect_image(&id).await {
+    if let Some(found) = find(docker, &parts).await {
         return Ok((found, None, true));
     }
-    send(docker, folder, parts).await?;
-    match docker.inspect_image(&id).await {
-        Ok(found) => Ok((found, None, false)),
-        Err(error) => Err(Error::engine(format!("looking for the image {id} after it was loaded"), error)),
+    if parts.bytes > bytes_max {
+        return Err(too_large(parts.bytes, bytes_max));
+    }
+    let parts = send(docker, folder, parts).await?;
+    match find(docker, &parts).await {
+        Some(found) => Ok((found, None, false)),
+        None => Err(bad(format!("the engine loaded it and has no image of that content: {}", parts.config))),
     }
 }
 
+/// The image in the engine. Most call it by the digest of its configuration, and some by a digest of their own; what is in it
+/// has to be the same.
+async fn find(docker: &Docker, parts: &Parts) -> Option<ImageInspect> {
+    for name in [&parts.config, &parts.name()] {
+        if let Ok(found) = docker.inspect_image(name).await {
+            let layers = found.root_fs.as_ref().and_then(|root| root.layers.as_deref()).unwrap_or_default();
+            if layers == parts.contents {
+                return Some(found);
+            }
+        }
+    }
+    None
+}
+
 /// Unpacks an archive into a temporary folder beside it and loads that.
-pub(super) async fn load_archive(docker: &Docker, file: &Path) -> Result<Had, Error> {
+pub(super) async fn load_archive(docker: &Docker, file: &Path, bytes_max: u64) -> Result<Had, Error> {
     let file = file.to_owned();
     let folder = in_background(move || unpack(&file)).await?;
-    load(docker, folder.path()).await
+    load(docker, folder.path(), bytes_max).await
 }
 
 async fn in_background<T: Send + 'static>(
@@ -98,13 +137,16 @@ fn read_layout(folder: &Path) -> Result<Parts, Error> {
     if manifest.layers.len() > LAYERS_MAX {
         return Err(bad(format!("it has more than {LAYERS_MAX} layers")));
     }
-    let parts = Parts {
-        config: manifest.config.digest,
-        layers: manifest.layers.into_iter().map(|layer| layer.digest).collect(),
-    };
-    checked_text(folder, &parts.config)?;
-    parts.layers.iter().try_for_each(|digest| blob(folder, digest).map(drop))?;
-    Ok(parts)
+    let config = manifest.config.digest;
+    let contents = parse::<Config>(&checked_text(folder, &config)?)?.rootfs.diff_ids;
+    let layers: Vec<_> = manifest.layers.into_iter().map(|layer| layer.digest).collect();
+    let mut bytes = 0_u64;
+    for digest in &layers {
+        let length =
+            blob(folder, digest)?.metadata().map_err(|error| Error::system("looking at a layer", error))?.len();
+        bytes = bytes.saturating_add(length);
+    }
+    Ok(Parts { config, layers, contents, bytes })
 }
 
 /// The manifest for this machine. An index may lead to one more index, as tools write for several platforms.
@@ -181,13 +223,14 @@ fn checked_text(folder: &Path, digest: &str) -> Result<Vec<u8>, Error> {
 }
 
 /// Sends the tar while it is made: a thread packs, the request takes.
-async fn send(docker: &Docker, folder: PathBuf, parts: Parts) -> Result<(), Error> {
+async fn send(docker: &Docker, folder: PathBuf, parts: Parts) -> Result<Parts, Error> {
     let (sender, receiver) = mpsc::channel::<io::Result<Bytes>>(PIECES_MAX);
     let packing = tokio::task::spawn_blocking(move || {
         let failed = pack(&folder, &parts, Pieces(sender.clone())).err();
         if let Some(error) = failed {
             let _ = sender.blocking_send(Err(error));
         }
+        parts
     });
     let pieces = futures_util::stream::unfold(receiver, |mut receiver| async {
         receiver.recv().await.map(|piece| (piece, receiver))
@@ -202,8 +245,8 @@ async fn send(docker: &Docker, folder: PathBuf, parts: Parts) -> Result<(), Erro
         }
     }
     drop(answers);
-    let _ = packing.await;
-    result
+    let parts = packing.await.map_err(|_| bad("packing it was broken off"))?;
+    result.map(|()| parts)
 }
 
 fn pack(folder: &Path, parts: &Parts, into: Pieces) -> io::Result<()> {
@@ -221,8 +264,8 @@ fn pack(folder: &Path, parts: &Parts, into: Pieces) -> io::Result<()> {
         append(&mut tar, &inside(digest), length, &mut file)?;
     }
     let layers: Vec<_> = parts.layers.iter().map(|digest| inside(digest)).collect();
-    let name = format!("gleaner.local/dataset:{}", &parts.config["sha256:".len()..][..32]);
-    let manifest = serde_json::json!([{ "Config": inside(&parts.config), "RepoTags": [name], "Layers": layers }]);
+    let manifest =
+        serde_json::json!([{ "Config": inside(&parts.config), "RepoTags": [parts.name()], "Layers": layers }]);
     let text = serde_json::to_vec(&manifest)?;
     append(&mut tar, "manifest.json", text.len() as u64, &mut text.as_slice())?;
     tar.into_inner()?.flush()

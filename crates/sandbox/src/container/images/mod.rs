@@ -11,7 +11,7 @@ mod reference;
 pub(super) use ledger::Ledger;
 
 use super::Engine;
-use crate::Error;
+use crate::{DISK_RESERVE_BYTES, Error};
 use bollard::models::ImageInspect;
 use bollard::query_parameters::RemoveImageOptions;
 use std::path::PathBuf;
@@ -20,6 +20,8 @@ use tokio::time::timeout;
 
 /// So many volumes an image may declare.
 const VOLUMES_MAX: usize = 32;
+/// So often the engine's disk is looked at while an image arrives.
+const STORAGE_PAUSE: Duration = Duration::from_millis(500);
 
 /// Where an image comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,7 +81,7 @@ pub struct Held {
 
 impl Engine {
     /// Gets an image, from here if it is here, within `limit`, and makes room by removing those that were not used for
-    /// longest.
+    /// longest. One that alone is larger than all images may be is refused.
     ///
     /// # Errors
     /// If it cannot be had, is not what its digest says, or takes too long.
@@ -94,11 +96,18 @@ impl Engine {
             ImageSource::Registry(name) => name.clone(),
             ImageSource::Layout(path) | ImageSource::Archive(path) => path.display().to_string(),
         };
+        let bytes_max = self.config.images_bytes_max;
         let had = async {
             match source {
-                ImageSource::Registry(name) => pull::pull(&self.docker, name, progress).await,
-                ImageSource::Layout(folder) => layout::load(&self.docker, folder).await,
-                ImageSource::Archive(file) => layout::load_archive(&self.docker, file).await,
+                ImageSource::Registry(name) => pull::pull(&self.docker, name, bytes_max, progress).await,
+                ImageSource::Layout(folder) => layout::load(&self.docker, folder, bytes_max).await,
+                ImageSource::Archive(file) => layout::load_archive(&self.docker, file, bytes_max).await,
+            }
+        };
+        let had = async {
+            tokio::select! {
+                had = had => had,
+                () = self.storage_is_full() => Err(storage_full()),
             }
         };
         let (found, digest, cached) = timeout(limit, had)
@@ -111,8 +120,25 @@ impl Engine {
         }
         ledger.touch(&image.id);
         drop(ledger);
+        // An engine that does not say beforehand how much is coming has it here by now. What the owner had may be larger.
+        if !cached && image.bytes > bytes_max {
+            self.remove_image(&image.id).await?;
+            return Err(too_large(image.bytes, bytes_max));
+        }
         self.make_room(&image.id).await;
         Ok(image)
+    }
+
+    /// Returns when the engine's disk has only its reserve left; never where that disk cannot be seen.
+    async fn storage_is_full(&self) {
+        let free = |root: &str| rustix::fs::statvfs(root).map(|stat| stat.f_bavail.saturating_mul(stat.f_frsize));
+        loop {
+            match self.character.storage.as_deref().map(free) {
+                Some(Ok(left)) if left < DISK_RESERVE_BYTES => return,
+                Some(Ok(_)) => tokio::time::sleep(STORAGE_PAUSE).await,
+                Some(Err(_)) | None => std::future::pending().await,
+            }
+        }
     }
 
     /// The images that this worker has fetched and the engine still has, last used first.
@@ -163,6 +189,17 @@ impl Engine {
             let _ = self.remove_image(&id).await;
         }
     }
+}
+
+fn too_large(bytes: u64, bytes_max: u64) -> Error {
+    Error::Image(format!("it has {bytes} bytes, and this machine keeps at most {bytes_max} bytes of images"))
+}
+
+fn storage_full() -> Error {
+    Error::unavailable(
+        format!("less than {} MiB are free where the container engine keeps its images", DISK_RESERVE_BYTES >> 20),
+        "Free some space on that disk, or let the worker keep fewer images",
+    )
 }
 
 fn describe(found: ImageInspect, digest: Option<String>, cached: bool, took: Duration) -> Result<Image, Error> {

@@ -1,7 +1,7 @@
 //! Fetches an image from a registry.
 
-use super::PullProgress;
 use super::reference::{Reference, Version};
+use super::{PullProgress, too_large};
 use crate::Error;
 use bollard::Docker;
 use bollard::models::{CreateImageInfo, ImageInspect};
@@ -21,6 +21,7 @@ pub(super) type Had = (ImageInspect, Option<String>, bool);
 pub(super) async fn pull(
     docker: &Docker,
     name: &str,
+    bytes_max: u64,
     progress: &mut (dyn FnMut(PullProgress) + Send),
 ) -> Result<Had, Error> {
     let reference = Reference::parse(name)?;
@@ -29,7 +30,7 @@ pub(super) async fn pull(
     if let (Some(found), Version::Digest(_)) = (&before, &reference.version) {
         return Ok((found.clone(), Some(whole), true));
     }
-    fetch(docker, &reference, progress).await?;
+    fetch(docker, &reference, bytes_max, progress).await?;
     let found = docker
         .inspect_image(&whole)
         .await
@@ -57,6 +58,7 @@ fn resolved(reference: &Reference, found: &ImageInspect) -> Result<String, Error
 async fn fetch(
     docker: &Docker,
     reference: &Reference,
+    bytes_max: u64,
     progress: &mut (dyn FnMut(PullProgress) + Send),
 ) -> Result<(), Error> {
     let (from_image, tag) = match &reference.version {
@@ -69,7 +71,11 @@ async fn fetch(
     let mut layers = Layers::default();
     while let Some(said) = stream.next().await {
         let said = said.map_err(|error| Error::engine(format!("fetching the image {}", reference.whole()), error))?;
-        progress(layers.hear(said));
+        let heard = layers.hear(said);
+        if heard.bytes_total > bytes_max {
+            return Err(too_large(heard.bytes_total, bytes_max));
+        }
+        progress(heard);
     }
     Ok(())
 }

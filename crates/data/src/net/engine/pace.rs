@@ -30,6 +30,11 @@ impl Pace {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).limit = limit;
     }
 
+    /// How many bytes a second are allowed; none: as many as come.
+    pub fn limit(&self) -> Option<u64> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).limit
+    }
+
     /// Takes what is owed. If it is not there, how long to wait before asking again with what is still owed.
     #[expect(
         clippy::cast_precision_loss,
@@ -68,6 +73,7 @@ mod tests {
         }
         let taken = begun.elapsed();
         assert!(taken >= Duration::from_millis(190), "{taken:?}");
+        assert_eq!(pace.limit(), Some(1_000_000));
         pace.set_limit(None);
         let mut owed = u64::MAX;
         assert_eq!(pace.take(&mut owed), None);
