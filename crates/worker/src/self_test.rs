@@ -178,8 +178,8 @@ fn test_adapters(
                 let runtime = RuntimeOffer { runtime: Runtime::Wgsl, score, loops_max, engine: None };
                 let machine = inventory.devices.iter().find(|device| device.ways.adapter == Some(place)).cloned();
                 let mut device = offer_adapter(config, &launcher, adapter, runtime, machine);
-                let number = inventory.devices.iter().filter(|other| other.kind == device.machine.kind);
-                let number = number.position(|other| other.address == device.machine.address).unwrap_or(0);
+                let mut alike = inventory.devices.iter().filter(|other| other.kind == device.machine.kind);
+                let number = alike.position(|other| other.address == device.machine.address).unwrap_or(0);
                 let nodes = nodes(Path::new("/"), &device.machine, number);
                 if device.machine.kind != DeviceKind::Software {
                     offer_cells(&mut device, cells, DeviceChoice::Gpu, nodes);
