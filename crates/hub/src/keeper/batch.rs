@@ -83,6 +83,7 @@ impl Keeper {
         match report {
             Report::Left => {
                 self.outboxes.remove(worker);
+                self.screener.leave(worker);
                 batch.events.push(Event::WorkerLeft { worker, session });
             }
             Report::Resting(devices) => self.take_resting(worker, devices, batch),

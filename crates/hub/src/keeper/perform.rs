@@ -65,6 +65,8 @@ impl Keeper {
 
     fn welcome(&mut self, worker: WorkerId, session: gleaner_core::Session) {
         let Some((outgoing, welcome, held)) = self.joins.remove(&session) else { return };
+        // A test that was under way on an earlier connection is asked for anew.
+        self.screener.leave(worker);
         self.outboxes.install(worker, session, outgoing);
         for attempt in held {
             if let Some(label) = self.core.attempt_label(attempt) {
