@@ -40,10 +40,6 @@ impl CellFolder {
         Ok(Self { home, folder })
     }
 
-    /// A folder beside what the program sees.
-    pub(super) fn beside(&self, name: &str) -> PathBuf {
-        self.home.path().join(name)
-    }
 
     /// Puts what a task reads where it sees it: `/in/NAME`.
     pub(super) fn put_inputs(&self, inputs: &Content) -> Result<(), Failure> {
