@@ -35,10 +35,13 @@ pub enum Effect {
         /// Which of it.
         paused: bool,
     },
-    /// Test a runtime of a device with a task whose result the hub knows and the worker does not, then say `Screened`.
+    /// Test a runtime of a device with a task whose result the hub knows and the worker does not, then say `Screened`,
+    /// however it ended. Only a test whose connection is gone needs no answer.
     Screen {
         /// Whose.
         worker: WorkerId,
+        /// On which connection; `Screened` says it again.
+        session: Session,
         /// The position of the device in the offer.
         device: u16,
         /// The runtime.

@@ -89,6 +89,8 @@ pub enum Event {
     Screened {
         /// Whose.
         worker: WorkerId,
+        /// The connection that the test was asked for on: one that was broken off counts no more.
+        session: Session,
         /// The position of the device in the offer.
         device: u16,
         /// The runtime.

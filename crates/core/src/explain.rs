@@ -33,6 +33,7 @@ enum Because {
     ScoreTooLow,
     LoopsTooLong,
     FailedIt,
+    Testing,
     AllBusy,
     LacksData,
     HeldBack,
@@ -103,7 +104,11 @@ impl Core {
         let Some(offered) = seat.runtime(needs.runtime) else {
             let device = worker.offer.devices.get(usize::from(seat.device));
             let offers = device.is_some_and(|device| device.runtimes.iter().any(|of| of.runtime == needs.runtime));
-            return if offers { Because::Untested } else { Because::NoRuntime };
+            return match (offers, worker.state) {
+                (false, _) => Because::NoRuntime,
+                (true, State::Offline) => Because::Offline,
+                (true, _) => Because::Untested,
+            };
         };
         if worker.state == State::Offline || !seat.offered {
             Because::Offline
@@ -133,6 +138,7 @@ impl Core {
                 State::Disqualified => Because::Disqualified,
                 State::Paused => Because::Paused,
                 State::Probation => Because::OnProbation,
+                State::Available | State::Busy if seat.testing => Because::Testing,
                 State::Available | State::Busy if seat.in_flight >= seat.slots => Because::AllBusy,
                 State::Available | State::Busy if self.moving(group, seat.worker).bytes > 0 => Because::LacksData,
                 State::Available | State::Busy => Because::HeldBack,
@@ -207,6 +213,7 @@ fn words(because: Because, count: u64, group: &Group) -> ReasonView {
                 .into(),
         ),
         Because::FailedIt => ("failed_it", "its worker failed this task before".into()),
+        Because::Testing => ("in_test", "the hub is testing it just now".into()),
         Because::AllBusy => ("busy", "it is busy".into()),
         Because::LacksData => {
             ("lacks_data", "it would have to fetch the data first; devices that hold it will be done sooner".into())

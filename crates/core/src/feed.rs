@@ -173,7 +173,7 @@ impl Core {
     /// If the result of an element is known, it is done without running.
     fn take_known(&mut self, job: JobId, at: u16, index: u32, effects: &mut Vec<Effect>) -> bool {
         let group = &self.jobs[&job].groups[usize::from(at)];
-        if self.memo.is_empty() || !group.plan.memo {
+        if self.memo.is_empty() || !group.uses_memo() {
             return false;
         }
         let Some(output) = self.memo.find(&self.memo_key(job, at, index)) else { return false };

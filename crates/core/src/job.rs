@@ -1,13 +1,15 @@
 //! A job's state: its groups, what waits, what is done, what it has cost.
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
-use alloc::string::String;
+use alloc::format;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use gleaner_wire::job_file::Prefer;
 use gleaner_wire::{Amount, AttemptId, Cause, Hash, InputSpec, JobId, Micros, Millis, Output, SignedOrder, WorkerId};
 use serde::{Deserialize, Serialize};
 
 use crate::data::Inputs;
+use crate::engine;
 use crate::learn::ProgramId;
 use crate::place::ShapeId;
 use crate::plan;
@@ -137,6 +139,11 @@ impl Group {
     pub fn gathers(&self, from: u16) -> bool {
         let gathers = |input: &InputSpec| matches!(input, InputSpec::Gather { group, .. } if *group == from);
         self.plan.spec.inputs.iter().any(gathers)
+    }
+
+    /// Whether known results may be used. Those of an engine depend on its build, so it must be known.
+    pub fn uses_memo(&self) -> bool {
+        self.plan.memo && !engine::is_open(&self.plan.needs)
     }
 
     /// How many elements could be placed now.
@@ -272,4 +279,27 @@ impl Job {
     pub fn money_left(&self) -> Amount {
         Amount(self.price_max.0 - self.spent.0 - self.held.0)
     }
+}
+
+/// What runs of the same length have in common: the program, how it is called, and how much of it one element is.
+pub(crate) fn program_key(plan: &plan::Group) -> Hash {
+    let area = plan.spec.extent.tile(0).map(|tile| (tile.width, tile.height));
+    hash_of(&(&plan.spec.work, area))
+}
+
+/// Everything that all elements have in common and that decides their results.
+pub(crate) fn work_hash(plan: &plan::Group) -> Hash {
+    let files = plan.spec.inputs.iter().map(|input| match input {
+        InputSpec::File { name, data } | InputSpec::Folder { name, data } => (name.as_str(), data.root.id.to_string()),
+        InputSpec::Output { name, .. } => (name.as_str(), "output".into()),
+        InputSpec::Gather { name, .. } => (name.as_str(), "outputs".into()),
+        InputSpec::Share { name, per, .. } => (name.as_str(), format!("{per} outputs")),
+    });
+    let files: Vec<_> = files.collect();
+    let picture = plan.spec.extent.tile(0).map(|_| plan.spec.extent);
+    hash_of(&(&plan.spec.work, &plan.needs.engine, picture, files, plan.spec.limits.output))
+}
+
+fn hash_of(value: &impl serde::Serialize) -> Hash {
+    Hash::of(&postcard::to_allocvec(value).expect("plans hold nothing that postcard cannot encode"))
 }

@@ -13,6 +13,7 @@ mod check;
 mod complete;
 mod data;
 mod effect;
+mod engine;
 mod event;
 mod explain;
 mod failure;

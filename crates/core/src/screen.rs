@@ -3,7 +3,8 @@
 //! The shell runs a test (a real task whose result it knows) and takes its time; here it is decided when one is due and what
 //! its outcome means. A runtime that has not passed is not placed on. One that failed is tested again after a delay that
 //! grows; one that passed is tested again at a moment that its owner cannot foresee, while it is idle, and at once if
-//! paid work shows that it is far slower than its test said.
+//! paid work shows that it is far slower than its test said. While a device is tested nothing else is placed on it, so that
+//! the time means something; a test that its owner got in the way of says nothing.
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
@@ -13,6 +14,7 @@ use gleaner_wire::{Millis, Offer, Runtime, RuntimeOffer, State, WorkerId};
 use serde::{Deserialize, Serialize};
 
 use crate::effect::Effect;
+use crate::event::Session;
 use crate::place::{Seat, SeatId};
 use crate::state::Core;
 
@@ -42,6 +44,24 @@ struct Record {
     why: String,
 }
 
+impl Record {
+    /// Notes how a test went; one that passed is repeated at `again`.
+    fn note(&mut self, verdict: &Result<u32, String>, now: Millis, again: Millis) {
+        match verdict {
+            Ok(score) => {
+                *self = Self { score: Some(*score), failures: 0, due: again, out: false, why: String::new() };
+            }
+            Err(why) => {
+                let times = 4_u64.saturating_pow(self.failures.min(10));
+                self.failures = self.failures.saturating_add(1);
+                self.score = None;
+                self.due = now.after(Millis(AGAIN_MS.0.saturating_mul(times)).min(AGAIN_MS_MAX));
+                self.why.clone_from(why);
+            }
+        }
+    }
+}
+
 /// The tests of a worker.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Tests(BTreeMap<(u16, Runtime), Record>);
@@ -49,9 +69,8 @@ pub(crate) struct Tests(BTreeMap<(u16, Runtime), Record>);
 impl Tests {
     /// When the next one is due, for a worker in this state.
     pub fn next_due(&self, state: State) -> Option<Millis> {
-        let online = !matches!(state, State::Offline | State::Paused);
         let is_out = self.0.values().any(|record| record.out);
-        self.0.values().filter(|_| online && !is_out).map(|record| record.due).min()
+        self.0.values().filter(|_| may_be_tested(state) && !is_out).map(|record| record.due).min()
     }
 
     /// How each stands.
@@ -63,6 +82,11 @@ impl Tests {
             due: (!record.out).then_some(record.due),
             why: record.why.clone(),
         })
+    }
+
+    /// Whether a test of a device is under way.
+    fn is_testing(&self, device: u16) -> bool {
+        self.0.iter().any(|((of, _), record)| *of == device && record.out)
     }
 
     /// Whatever was under way is not any more.
@@ -106,26 +130,23 @@ impl Core {
     pub(crate) fn test_next(&mut self, id: WorkerId, effects: &mut Vec<Effect>) {
         let now = self.now;
         let worker = &mut self.workers[id.0 as usize];
-        let able = matches!(worker.state, State::Available | State::Busy | State::Probation);
-        if !able || worker.session.is_none() || worker.tests.0.values().any(|record| record.out) {
+        let Some(session) = worker.session.filter(|_| may_be_tested(worker.state)) else { return };
+        if worker.tests.0.values().any(|record| record.out) {
             return;
         }
         let idle = worker.attempts.is_empty();
-        let seats = &worker.seats;
-        let resting = |device: u16| {
-            let seat = seats.get(usize::from(device)).and_then(|seat| self.seats.get(seat.0 as usize));
-            seat.is_none_or(|seat| seat.resting || !seat.offered)
-        };
-        for ((device, runtime), record) in &mut worker.tests.0 {
-            if record.due > now {
-                continue;
-            }
-            if resting(*device) || (record.score.is_some() && !idle) {
+        let due = worker.tests.0.iter_mut().filter(|(_, record)| record.due <= now);
+        for ((device, runtime), record) in due {
+            let at = worker.seats.get(usize::from(*device)).copied();
+            let at = at.filter(|at| self.seats[at.0 as usize].offered && !self.seats[at.0 as usize].resting);
+            let Some(at) = at.filter(|_| record.score.is_none() || idle) else {
                 record.due = now.after(BUSY_MS);
                 continue;
-            }
+            };
             record.out = true;
-            effects.push(Effect::Screen { worker: id, device: *device, runtime: *runtime });
+            effects.push(Effect::Screen { worker: id, session, device: *device, runtime: *runtime });
+            self.seats[at.0 as usize].testing = true;
+            self.relist(at);
             return;
         }
     }
@@ -133,33 +154,30 @@ impl Core {
     pub(crate) fn on_screened(
         &mut self,
         id: WorkerId,
-        device: u16,
-        runtime: Runtime,
+        session: Session,
+        (device, runtime): (u16, Runtime),
         outcome: Result<u32, String>,
         effects: &mut Vec<Effect>,
     ) {
         let least = self.params.score_min[runtime as usize];
         let again = self.repeat_at(id, device, runtime);
-        let Some(worker) = self.workers.get_mut(id.0 as usize) else { return };
-        let Some(record) = worker.tests.0.get_mut(&(device, runtime)) else { return };
+        let in_the_way = self.owner_is_back(id, device);
+        let Some(worker) = self.workers.get_mut(id.0 as usize).filter(|worker| worker.session == Some(session)) else {
+            return;
+        };
+        let Some(record) = worker.tests.0.get_mut(&(device, runtime)).filter(|record| record.out) else { return };
         record.out = false;
         let verdict = outcome.and_then(|score| {
             if score >= least { Ok(score) } else { Err(format!("its score of {score} is below the floor of {least}")) }
         });
-        match &verdict {
-            Ok(score) => {
-                *record = Record { score: Some(*score), failures: 0, due: again, out: false, why: String::new() };
-            }
-            Err(why) => {
-                let times = 4_u64.saturating_pow(record.failures.min(10));
-                record.failures = record.failures.saturating_add(1);
-                record.score = None;
-                record.due = self.now.after(Millis(AGAIN_MS.0.saturating_mul(times)).min(AGAIN_MS_MAX));
-                record.why.clone_from(why);
-            }
+        if verdict.is_err() && in_the_way {
+            record.due = self.now.after(BUSY_MS);
+        } else {
+            record.note(&verdict, self.now, again);
+            self.relieve |= verdict.is_err();
+            effects.push(Effect::TellScreened { worker: id, device, runtime, verdict });
+            effects.push(Effect::AnnounceWorker { worker: id });
         }
-        effects.push(Effect::TellScreened { worker: id, device, runtime, verdict });
-        effects.push(Effect::AnnounceWorker { worker: id });
         self.reseat(id, device);
         self.test_next(id, effects);
         self.reset_alarm(id);
@@ -177,10 +195,18 @@ impl Core {
         record.due = now;
         let why = "paid work took far longer than its test had promised; it is tested again";
         record.why = why.into();
+        self.relieve = true;
         effects.push(Effect::TellScreened { worker: id, device, runtime, verdict: Err(why.into()) });
         self.reseat(id, device);
         self.test_next(id, effects);
         self.reset_alarm(id);
+    }
+
+    /// Whether the owner of a device needs it, or the whole machine.
+    fn owner_is_back(&self, id: WorkerId, device: u16) -> bool {
+        let Some(worker) = self.workers.get(id.0 as usize) else { return false };
+        let seat = worker.seats.get(usize::from(device)).map(|seat| &self.seats[seat.0 as usize]);
+        worker.state == State::Paused || seat.is_some_and(|seat| seat.resting)
     }
 
     /// Between two moments, where exactly nobody can tell who does not know the hub's state.
@@ -201,12 +227,21 @@ impl Core {
         let old = &self.seats[at.0 as usize];
         let (counted, region, in_flight, backlog, resting) =
             (old.counted, old.region, old.in_flight, old.backlog, old.resting);
+        let testing = worker.tests.is_testing(device);
         self.count_seat(at, false);
         self.unlist(at);
         let seat = self.seat_of(id, device, region, &offered);
-        self.seats[at.0 as usize] = Seat { in_flight, backlog, resting, ..seat };
+        self.seats[at.0 as usize] = Seat { in_flight, backlog, resting, testing, ..seat };
         self.count_seat(at, counted);
         self.relist(at);
         self.hungry.push(at);
+    }
+}
+
+/// Whether tests are sent to a worker in this state.
+fn may_be_tested(state: State) -> bool {
+    match state {
+        State::Available | State::Busy | State::Probation => true,
+        State::Offline | State::Paused | State::Disqualified => false,
     }
 }

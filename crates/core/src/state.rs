@@ -144,8 +144,8 @@ impl Core {
             Event::WorkerPaused { worker } => self.on_worker_paused(worker, effects),
             Event::WorkerResumed { worker } => self.on_worker_resumed(worker, effects),
             Event::DevicesRest { worker, devices } => self.on_devices_rest(worker, &devices),
-            Event::Screened { worker, device, runtime, outcome } => {
-                self.on_screened(worker, device, runtime, outcome, effects);
+            Event::Screened { worker, session, device, runtime, outcome } => {
+                self.on_screened(worker, session, (device, runtime), outcome, effects);
             }
             Event::Saved { worker, attempt, checkpoint } => self.on_saved(worker, attempt, checkpoint),
             Event::WorkerReadmitted { worker } => self.on_worker_readmitted(worker, effects),

@@ -4,6 +4,7 @@ use gleaner_wire::{JobId, Millis, ToHub, ToWorker, WorkerId, WorkerKey};
 
 use crate::chain::Chain;
 use crate::scenario::MILLISECOND;
+use crate::testing::Test;
 use crate::world::{Answer, What, World};
 
 /// How long the archive takes.
@@ -76,6 +77,9 @@ impl World<'_> {
             Effect::ArchiveJob { job } => self.note_end(*job),
             Effect::StartAttempt { .. }
             | Effect::CancelAttempt { .. }
+            | Effect::TellPaused { .. }
+            | Effect::Screen { .. }
+            | Effect::TellScreened { .. }
             | Effect::DisconnectWorker { .. }
             | Effect::RefuseWorker { .. }
             | Effect::LockOrder { .. }
@@ -120,6 +124,17 @@ impl World<'_> {
                 }
                 Effect::CancelAttempt { worker, attempt } => {
                     self.send_to_worker(self.indices[worker.0 as usize], ToWorker::Cancel(vec![*attempt]));
+                }
+                Effect::TellPaused { worker, paused } => {
+                    self.send_to_worker(self.indices[worker.0 as usize], ToWorker::Paused(*paused));
+                }
+                Effect::Screen { worker, session, device, runtime } => {
+                    self.test(Test { worker: *worker, session: *session, device: *device, runtime: *runtime });
+                }
+                Effect::TellScreened { worker, device, runtime, verdict } => {
+                    let (device, runtime, verdict) = (*device, *runtime, verdict.clone());
+                    let told = ToWorker::Screened { device, runtime, verdict };
+                    self.send_to_worker(self.indices[worker.0 as usize], told);
                 }
                 Effect::DisconnectWorker { worker, .. } => self.hang_up(*worker),
                 Effect::RefuseWorker { session, .. } => self.refuse_worker(*session),

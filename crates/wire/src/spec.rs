@@ -266,3 +266,37 @@ pub struct TaskSpec {
     /// What each element may use.
     pub limits: Limits,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::collections::BTreeSet;
+    use alloc::format;
+    use alloc::vec;
+    use proptest::prelude::*;
+
+    fn sweep(name: &str, count: usize) -> Sweep {
+        Sweep { name: name.into(), values: (0..count).map(|value| format!("{name}{value}")).collect() }
+    }
+
+    #[test]
+    fn the_last_name_of_a_sweep_changes_quickest() {
+        let sweeps = [sweep("a", 2), sweep("b", 3)];
+        assert_eq!(Sweep::values_of(&sweeps, 0), [("a", "a0"), ("b", "b0")]);
+        assert_eq!(Sweep::values_of(&sweeps, 2), [("a", "a0"), ("b", "b2")]);
+        assert_eq!(Sweep::values_of(&sweeps, 3), [("a", "a1"), ("b", "b0")]);
+        assert!(Sweep::values_of(&[], 7).is_empty());
+        assert_eq!(Sweep::values_of(&[Sweep { name: "none".into(), values: vec![] }], 7), [("none", "")]);
+    }
+
+    proptest! {
+        #[test]
+        fn a_sweep_has_every_combination_once(counts in prop::collection::vec(1..5_usize, 0..4)) {
+            let sweeps: Vec<Sweep> = (0..).zip(&counts).map(|(at, count): (u8, _)| sweep(&format!("n{at}-"), *count)).collect();
+            let all = counts.iter().product::<usize>();
+            let seen: BTreeSet<_> = (0..all as u32).map(|index| Sweep::values_of(&sweeps, index)).collect();
+            prop_assert_eq!(seen.len(), all);
+            prop_assert!(seen.iter().all(|values| values.len() == counts.len()));
+        }
+    }
+}

@@ -51,8 +51,11 @@ impl Core {
         let tally = job.tallies.entry(attempt.worker).or_default();
         (tally.done, tally.ran) = (tally.done + 1, Micros(tally.ran.0 + ran.0));
         self.judge_good(&attempt, ran, effects);
-        self.learn(&attempt, ran, effects);
-        self.learn_holder(&attempt, ran);
+        if !attempt.resumed {
+            self.learn(&attempt, ran, effects);
+            self.learn_holder(&attempt, ran);
+        }
+        self.follow_engine(&attempt);
         self.remember(&attempt, output, ran);
         self.complete(attempt.job, attempt.group, attempt.index, output, effects);
         self.look_at_tail(attempt.job, attempt.group, effects);
@@ -91,7 +94,7 @@ impl Core {
 
     fn remember(&mut self, attempt: &Attempt, output: Output, ran: Micros) {
         let group = &self.jobs[&attempt.job].groups[usize::from(attempt.group)];
-        if group.plan.memo && ran >= self.params.memo_micros_min {
+        if group.uses_memo() && ran >= self.params.memo_micros_min {
             let key = self.memo_key(attempt.job, attempt.group, attempt.index);
             self.memo.remember(key, output, self.params.memo_entries_max);
         }

@@ -128,6 +128,7 @@ impl Core {
             cards: offered.cards,
             network: offered.network,
             resting: false,
+            testing: false,
             runtimes: core::array::from_fn(|_| runtimes.next()),
             offered: true,
             counted: false,

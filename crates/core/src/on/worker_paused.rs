@@ -43,6 +43,7 @@ impl Core {
             let seat = &mut self.seats[at.0 as usize];
             let rests = resting.contains(&seat.device);
             if core::mem::replace(&mut seat.resting, rests) != rests {
+                self.count_seat(at, self.is_at_work(at));
                 self.relist(at);
                 self.hungry.push(at);
             }
@@ -58,5 +59,6 @@ impl Core {
         if paused {
             self.trigger(id, Trigger::Paused, effects);
         }
+        self.reset_alarm(id);
     }
 }

@@ -52,6 +52,8 @@ pub(crate) struct Seat {
     pub offered: bool,
     /// Whether its owner needs it now.
     pub resting: bool,
+    /// Whether a test is under way on it: nothing else is placed there meanwhile, so that its time counts.
+    pub testing: bool,
     /// Whether its slots count as online.
     pub counted: bool,
     /// Attempts it holds.

@@ -112,6 +112,16 @@ impl Classes {
         number
     }
 
+    /// Every build that has a number, by name.
+    pub fn engines(&self) -> impl Iterator<Item = (&str, u16)> {
+        self.engines.iter().map(|(name, number)| (name.as_str(), *number))
+    }
+
+    /// The name of a build by its number.
+    pub fn engine_name(&self, number: u16) -> Option<&str> {
+        self.engines().find(|(_, of)| *of == number).map(|(name, _)| name)
+    }
+
     /// The numbers of what a task asks for by name; what no worker has gets a number that fits none.
     pub fn named(&self, needs: &Needs) -> Named {
         Named {

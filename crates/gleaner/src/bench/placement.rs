@@ -1,4 +1,5 @@
 //! Placement decisions a second of processor time with a million workers, against a scan over all of them.
+use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::time::Duration;
 
@@ -6,7 +7,9 @@ use anyhow::{Context, Result, ensure};
 use gleaner_core::ledger::Account;
 use gleaner_core::plan::plan;
 use gleaner_core::{Core, Effect, Event, Params, Session, Ticket};
-use gleaner_wire::job_file::{Budget, JobFile, KernelFile, NeedsFile, Prefer, Source, TaskFile};
+use gleaner_wire::job_file::{
+    BlenderFile, Budget, ContainerFile, JobFile, KernelFile, NeedsFile, Prefer, Source, TaskFile,
+};
 use gleaner_wire::{
     Amount, BlobRef, ByteSize, DeviceKind, DeviceNeed, DeviceOffer, JobId, Millis, Offer, Runtime, RuntimeOffer,
     TaskId, WorkerKey,
@@ -56,9 +59,10 @@ fn job(name: &str, count: u32, needs: NeedsFile) -> JobFile {
     let task = TaskFile {
         name: name.into(),
         runtime: Runtime::Wgsl,
-        program: Source::Data(BlobRef::of(name.as_bytes()).into()),
+        program: Some(Source::Data(BlobRef::of(name.as_bytes()).into())),
         each: Some(format!("1..{count}")),
         tiles: None,
+        sweep: BTreeMap::new(),
         inputs: vec![],
         needs,
         time_max: Some("1s".into()),
@@ -66,6 +70,8 @@ fn job(name: &str, count: u32, needs: NeedsFile) -> JobFile {
         memo: false,
         args: vec![],
         kernel: KernelFile::default(),
+        container: ContainerFile::default(),
+        blender: BlenderFile::default(),
     };
     let budget = Budget { price_max: Some(Amount::gln(100_000)), time_max: None };
     JobFile { name: name.into(), prefer: Prefer::Balanced, budget, needs: NeedsFile::default(), tasks: vec![task] }
