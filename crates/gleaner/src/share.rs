@@ -136,7 +136,11 @@ impl Args {
     fn preferences(&self, dir: &Path) -> Result<Preferences> {
         let path = self.preferences.clone().unwrap_or_else(|| dir.join("preferences.toml"));
         if self.preferences.is_some() && !path.exists() {
-            return Err(Advice::new(format!("{} is not there", path.display()), "name another file with --preferences").into());
+            return Err(Advice::new(
+                format!("{} is not there", path.display()),
+                "name another file with --preferences",
+            )
+            .into());
         }
         let mut preferences = Preferences::read(&path).map_err(|error| {
             let problem = format!("{}: {error}", path.display());
@@ -243,7 +247,9 @@ fn tell(report: &Report) {
 fn earnings(earned: Amount, energy: Option<Amount>) -> String {
     let gross = words::money(earned);
     match energy {
-        None => format!("earned {gross} so far; name tariff and gln_price in preferences.toml to see it net of electricity"),
+        None => {
+            format!("earned {gross} so far; name tariff and gln_price in preferences.toml to see it net of electricity")
+        }
         Some(energy) if energy <= earned => {
             let net = words::money(Amount(earned.0 - energy.0));
             format!("earned {gross} so far, {net} after {} of electricity", words::money(energy))

@@ -4,7 +4,9 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
-use crate::{Amount, AttemptId, Cause, DataRef, DeviceKind, JobId, Millis, Offer, Output, Runtime, State, WorkerId, WorkerKey};
+use crate::{
+    Amount, AttemptId, Cause, DataRef, DeviceKind, JobId, Millis, Offer, Output, Runtime, State, WorkerId, WorkerKey,
+};
 
 /// An error, as RFC 9457 has it (`application/problem+json`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

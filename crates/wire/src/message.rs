@@ -7,8 +7,8 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{
-    Amount, AttemptId, Cause, Hash, JobId, MESSAGE_BYTES_MAX, Micros, Millis, Offer, Output, Runtime, TaskSpec, WorkerId,
-    WorkerKey,
+    Amount, AttemptId, Cause, Hash, JobId, MESSAGE_BYTES_MAX, Micros, Millis, Offer, Output, Runtime, TaskSpec,
+    WorkerId, WorkerKey,
 };
 
 /// One attempt to start.

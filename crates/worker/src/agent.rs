@@ -80,7 +80,22 @@ impl Agent {
         let cancels = shared.cancels.clone();
         let (holdings, groups) = (Mutex::default(), Mutex::default());
         let (resting, paused) = (watch::Sender::default(), watch::Sender::default());
-        Self { outbox, hub, depot, holdings, groups, cancels, lanes, preparer, idle: shared.idle.clone(), shared, resting, paused, group, earned: watch::Sender::default() }
+        Self {
+            outbox,
+            hub,
+            depot,
+            holdings,
+            groups,
+            cancels,
+            lanes,
+            preparer,
+            idle: shared.idle.clone(),
+            shared,
+            resting,
+            paused,
+            group,
+            earned: watch::Sender::default(),
+        }
     }
 
     /// The attempts and results that the worker holds.

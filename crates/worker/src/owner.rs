@@ -175,7 +175,8 @@ impl Owner {
         paused: bool,
         pids: &BTreeSet<u32>,
     ) -> Reading {
-        let busy = !self.agent.is_idle(position as u16) || self.agent.idle.lock().as_ref().is_some_and(|(runner, _)| runner.is_there());
+        let busy = !self.agent.is_idle(position as u16)
+            || self.agent.idle.lock().as_ref().is_some_and(|(runner, _)| runner.is_there());
         let ours = Ours { pids: pids.clone(), tasks: u32::from(busy) };
         let reading = look.reading(&self.ask.devices[position], ours, paused);
         match simulated {
@@ -257,8 +258,11 @@ fn processes_of(first: u32, group: &str) -> BTreeSet<u32> {
         }
     }
     loop {
-        let more: Vec<u32> =
-            parents.iter().filter(|(pid, parent)| found.contains(parent) && !found.contains(pid)).map(|(pid, _)| *pid).collect();
+        let more: Vec<u32> = parents
+            .iter()
+            .filter(|(pid, parent)| found.contains(parent) && !found.contains(pid))
+            .map(|(pid, _)| *pid)
+            .collect();
         if more.is_empty() {
             return found;
         }

@@ -57,6 +57,10 @@ fn here(settings: &Settings, order: Order) -> Result<ExitCode> {
         Order::Readmit => return Err(Advice::new("which worker?", "name one of `gleaner worker list`").into()),
     };
     set_paused(&dir, paused).with_context(|| format!("cannot write into {}", dir.display()))?;
-    say(if paused { "this machine is yours; `gleaner worker resume` shares it again" } else { "this machine is shared again" });
+    say(if paused {
+        "this machine is yours; `gleaner worker resume` shares it again"
+    } else {
+        "this machine is shared again"
+    });
     Ok(ExitCode::SUCCESS)
 }

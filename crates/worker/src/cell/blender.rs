@@ -85,7 +85,8 @@ impl Cells {
         let (inputs, preparing) = (cell.folder.inputs(), step.clone());
         // Pieces come from other machines: whatever they do to the merge, they do it on a thread of its own.
         let prepared = tokio::task::spawn_blocking(move || work::prepare(&preparing, &inputs)).await;
-        let prepared = prepared.map_err(|_| Failure::new(Cause::BadInput, "the pieces of the frame cannot be merged"))?;
+        let prepared =
+            prepared.map_err(|_| Failure::new(Cause::BadInput, "the pieces of the frame cannot be merged"))?;
         let prepared = prepared.map_err(|fault| blame(&fault))?;
         let places = Places { inputs: Path::new("/in"), outputs: Path::new("/out") };
         let invocation = work::invocation(&step, &prepared, &means, places).map_err(|fault| blame(&fault))?;

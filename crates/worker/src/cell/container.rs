@@ -7,11 +7,11 @@ use std::time::Duration;
 use gleaner_sandbox::{self as sandbox, Engine, ImageSource, Job, Limits, Network, Stream};
 use gleaner_wire::{Cause, Image, Millis, Sweep, Work};
 
+use super::Cells;
 use super::folder::CellFolder;
 use super::save::Saver;
 use super::supervise::{failure, supervise};
 use super::task::{Task, failed, micros};
-use super::Cells;
 use crate::arguments;
 use crate::depot::Opened;
 use crate::failure::{End, Failure, Run};
@@ -161,7 +161,9 @@ impl Cells {
         let values = Sweep::values_of(ask.sweep, index);
         let mut environment: BTreeMap<String, String> = values
             .iter()
-            .map(|(name, value)| (format!("GLEANER_{}", name.to_uppercase().replace(['-', '.'], "_")), (*value).to_owned()))
+            .map(|(name, value)| {
+                (format!("GLEANER_{}", name.to_uppercase().replace(['-', '.'], "_")), (*value).to_owned())
+            })
             .collect();
         environment.insert("GLEANER_INDEX".to_owned(), spec.extent.value(index).to_string());
         environment.insert("GLEANER_TASK".to_owned(), spec.name.clone());

@@ -40,7 +40,6 @@ impl CellFolder {
         Ok(Self { home, folder })
     }
 
-
     /// Puts what a task reads where it sees it: `/in/NAME`.
     pub(super) fn put_inputs(&self, inputs: &Content) -> Result<(), Failure> {
         put(inputs, &self.folder.inputs(), As::Link).map_err(|error| disk(&error))

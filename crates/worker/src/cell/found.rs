@@ -112,8 +112,7 @@ fn blender(
     findings: &mut Vec<Finding>,
 ) -> (Option<Bubblewrap>, Option<Arc<BlenderEngine>>) {
     let Some(engine) = newest(findings) else { return (None, None) };
-    let config =
-        BubblewrapConfig { helper: helper.clone(), readable: engine.readable.clone(), unprivileged: NOBODY };
+    let config = BubblewrapConfig { helper: helper.clone(), readable: engine.readable.clone(), unprivileged: NOBODY };
     match Bubblewrap::new(config, groups.clone()) {
         Ok(bubblewrap) => {
             let devices: Vec<&str> = engine.devices.iter().map(|device| device.name.as_str()).collect();
