@@ -300,6 +300,6 @@ pub(crate) fn work_hash(plan: &plan::Group) -> Hash {
     hash_of(&(&plan.spec.work, &plan.needs.engine, picture, files, plan.spec.limits.output))
 }
 
-fn hash_of(value: &impl serde::Serialize) -> Hash {
+fn hash_of(value: &impl Serialize) -> Hash {
     Hash::of(&postcard::to_allocvec(value).expect("plans hold nothing that postcard cannot encode"))
 }

@@ -1,6 +1,6 @@
 //! What the hub's shell does in the world: hears workers, acts on effects, answers clients.
 use gleaner_core::{Effect, Event, Session};
-use gleaner_wire::{JobId, Millis, ToHub, ToWorker, WorkerId, WorkerKey};
+use gleaner_wire::{Amount, JobId, Millis, ToHub, ToWorker, WorkerId, WorkerKey};
 
 use crate::chain::Chain;
 use crate::scenario::MILLISECOND;
@@ -42,7 +42,7 @@ impl World<'_> {
             ToHub::Heartbeat { held } => self.tell(Event::LeasesRenewed { worker: id, held }),
             ToHub::Finished { batch, results } => {
                 self.tell(Event::AttemptsFinished { worker: id, results })?;
-                self.send_to_worker(worker, ToWorker::Acknowledge { batch });
+                self.send_to_worker(worker, ToWorker::Acknowledge { batch, earned: Amount::ZERO });
                 Ok(())
             }
             ToHub::Holds(held) => self.tell(Event::Holds { worker: id, held }),

@@ -101,7 +101,7 @@ impl World<'_> {
                 self.keep_beating(worker);
             }
             ToWorker::Cancel(attempts) => attempts.into_iter().for_each(|attempt| self.call_off(worker, attempt)),
-            ToWorker::Acknowledge { batch } => self.workers[worker as usize].acknowledge(batch),
+            ToWorker::Acknowledge { batch, .. } => self.workers[worker as usize].acknowledge(batch),
             ToWorker::Challenge { .. }
             | ToWorker::Refused { .. }
             | ToWorker::Spec { .. }

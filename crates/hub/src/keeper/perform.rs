@@ -25,7 +25,7 @@ impl Keeper {
                 Effect::TellScreened { worker, device, runtime, verdict } => {
                     self.outboxes.say(worker, [ToWorker::Screened { device, runtime, verdict }]);
                 }
-                Effect::Screen { worker, device, runtime } => self.screen(worker, device, runtime),
+                Effect::Screen { worker, session, device, runtime } => self.screen(worker, session, device, runtime),
                 Effect::DisconnectWorker { worker, reason } => self.outboxes.close(worker, reason),
                 Effect::RefuseWorker { session, reason } => {
                     if let Some((outgoing, _, _)) = self.joins.remove(&session) {
@@ -58,9 +58,9 @@ impl Keeper {
     }
 
     /// Has a runtime of a device tested; the outcome comes back as an event.
-    fn screen(&self, worker: WorkerId, device: u16, runtime: Runtime) {
+    fn screen(&self, worker: WorkerId, session: gleaner_core::Session, device: u16, runtime: Runtime) {
         let Some(view) = self.core.worker_view(worker) else { return };
-        self.screener.begin(Screen { worker, key: view.key, device, runtime });
+        self.screener.begin(Screen { worker, key: view.key, session, device, runtime });
     }
 
     fn welcome(&mut self, worker: WorkerId, session: gleaner_core::Session) {

@@ -134,7 +134,7 @@ mod tests {
             panic!("another runtime")
         };
         let ran = Command::new(&program).args(&command[1..]).output().expect("it runs");
-        assert!(ran.status.success() && walk.is_right(&ran.stdout), "{ran:?}");
+        assert!(ran.status.success() && walk.is_right_line(&ran.stdout), "{ran:?}");
         assert_eq!(Command::new(&program).arg("no number").output().expect("it runs").status.code(), Some(2));
     }
 }

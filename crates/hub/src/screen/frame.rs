@@ -1,6 +1,6 @@
 //! The Blender test: a scene that shows a texture, and a texture that nobody has seen before. The picture is right if it
 //! is that texture.
-use gleaner_wire::render::{Format, Frames, Split};
+use gleaner_wire::render::{DeviceChoice, Format, Frames, Source, Split};
 use gleaner_wire::{DataRef, Stage, Work};
 use std::io::Cursor;
 
@@ -58,7 +58,7 @@ impl Frame {
     /// As a task.
     pub(super) fn work(project: DataRef) -> Work {
         let stage = Stage::Pieces { frames: Frames::one(1), split: Split::default(), format: Format::Png };
-        Work::Blender { project, scene: Some(SCENE_NAME.to_owned()), name: None, stage }
+        Work::Blender { project, source: Source::plain(SCENE_NAME), device: DeviceChoice::Any, stage }
     }
 
     /// Whether a picture shows the texture.

@@ -22,7 +22,7 @@ use crate::data::Data;
 use crate::keeper::{Command, Handle};
 use crate::metrics::Metrics;
 use course::{Course, Trouble, time_max};
-use gleaner_core::Event;
+use gleaner_core::{Event, Session};
 use gleaner_wire::api::KeysView;
 use gleaner_wire::{Finished, JobId, Runtime, ToWorker, WorkerId, WorkerKey};
 use goods::Goods;
@@ -43,6 +43,8 @@ pub(crate) struct Screen {
     pub(crate) worker: WorkerId,
     /// Its key.
     pub(crate) key: WorkerKey,
+    /// Its connection.
+    pub(crate) session: Session,
     /// The position of the device in its offer.
     pub(crate) device: u16,
     /// Which runtime.
@@ -151,10 +153,10 @@ impl Inner {
 
     /// Tells the core, however long it is busy: it waits for this before it tests anything else of the worker.
     async fn tell(&self, screen: Screen, outcome: Result<u32, String>) {
-        let Screen { worker, device, runtime, .. } = screen;
+        let Screen { worker, session, device, runtime, .. } = screen;
         tracing::debug!(%worker, device, %runtime, ?outcome, "a test has ended");
         self.metrics.test_ended(outcome.is_ok());
-        let event = Box::new(Event::Screened { worker, device, runtime, outcome });
+        let event = Box::new(Event::Screened { worker, session, device, runtime, outcome });
         let (applied, _) = oneshot::channel();
         // A keeper that has stopped tests again when it starts.
         let _ = self.keeper.send(Command::Happened { event, applied }).await;

@@ -1,7 +1,7 @@
 //! The folder of a cell: filled before the program starts, emptied by whoever delivers what it left.
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use gleaner_sandbox::{CollectLimits, Folder, collect};
 use gleaner_wire::Cause;

@@ -1,7 +1,7 @@
 //! The program of the container test, for Linux: no library, no loader, nothing around it.
 //!
 //! `build.rs` compiles it for the machine that the hub runs on. It takes one argument of 32 hexadecimal digits (where its
-//! walk begins, and how many steps it has) and writes the eight bytes where the walk ends. `walk.rs` is the same walk.
+//! walk begins, and how many steps it has) and writes 16 of them, where the walk ends. `walk.rs` is the same walk.
 #![no_std]
 #![no_main]
 
@@ -29,7 +29,7 @@ unsafe extern "C" fn begin(stack: *const usize) -> ! {
     };
     match walked {
         Some(state) => {
-            write(&state.to_le_bytes());
+            write(&shown(state));
             exit(0)
         }
         None => exit(2),
@@ -54,6 +54,18 @@ unsafe fn number(text: *const u8) -> Option<u64> {
     Some(number)
 }
 
+/// Sixteen digits and the end of a line.
+fn shown(number: u64) -> [u8; 17] {
+    let mut text = [b'\n'; 17];
+    let mut at = 0;
+    while at < DIGITS {
+        let digit = (number >> (60 - 4 * at)) as u8 & 15;
+        text[at] = if digit < 10 { b'0' + digit } else { b'a' + digit - 10 };
+        at += 1;
+    }
+    text
+}
+
 fn walk(first: u64, steps: u64) -> u64 {
     let mut state = first;
     let mut left = steps;
@@ -65,18 +77,18 @@ fn walk(first: u64, steps: u64) -> u64 {
 }
 
 #[cfg(target_arch = "x86_64")]
-fn write(bytes: &[u8; 8]) {
-    // SAFETY: the call reads eight bytes that are there.
+fn write(bytes: &[u8; 17]) {
+    // SAFETY: the call reads seventeen bytes that are there.
     unsafe {
-        asm!("syscall", inlateout("rax") 1_usize => _, in("rdi") 1, in("rsi") bytes, in("rdx") 8, out("rcx") _, out("r11") _);
+        asm!("syscall", inlateout("rax") 1_usize => _, in("rdi") 1, in("rsi") bytes, in("rdx") 17, out("rcx") _, out("r11") _);
     }
 }
 
 #[cfg(target_arch = "aarch64")]
-fn write(bytes: &[u8; 8]) {
-    // SAFETY: the call reads eight bytes that are there.
+fn write(bytes: &[u8; 17]) {
+    // SAFETY: the call reads seventeen bytes that are there.
     unsafe {
-        asm!("svc #0", in("x8") 64, inlateout("x0") 1_usize => _, in("x1") bytes, in("x2") 8);
+        asm!("svc #0", in("x8") 64, inlateout("x0") 1_usize => _, in("x1") bytes, in("x2") 17);
     }
 }
 
