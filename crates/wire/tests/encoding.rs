@@ -26,7 +26,7 @@ fn to_worker() -> Vec<(ToWorker, &'static str)> {
         outputs: vec![Output::inline(b"42").expect("short")],
         checkpoint: None,
     };
-    let saved = StartAttempt { checkpoint: Some(Output::File(BlobRef::of(b"o"))), outputs: vec![], ..start.clone() };
+    let saved = StartAttempt { checkpoint: Some(Output::File(BlobRef::of(b"o"))), outputs: vec![], ..start };
     vec![
         (ToWorker::Challenge { protocol: 2, nonce: [1; 32] }, CHALLENGE),
         (ToWorker::Welcome { worker: WorkerId(9), heartbeat_ms: Millis(10_000), token: "t".into() }, "0109904e0174"),
@@ -36,7 +36,7 @@ fn to_worker() -> Vec<(ToWorker, &'static str)> {
         (ToWorker::Start(vec![start]), "040187808080100301ac0200e807010002343200"),
         (ToWorker::Start(vec![saved]), RESUMED),
         (ToWorker::Cancel(vec![AttemptId(5)]), "050105"),
-        (ToWorker::Acknowledge { batch: 300 }, "06ac02"),
+        (ToWorker::Acknowledge { batch: 300, earned: Amount(5) }, "06ac0205"),
         (ToWorker::Forget(JobId(3)), "0703"),
         (ToWorker::Paused(true), "0801"),
         (ToWorker::Screened { device: 1, runtime: Runtime::Blender, verdict: Ok(700) }, "09010300bc05"),

@@ -45,6 +45,7 @@ async fn strict() -> Place {
 }
 
 /// What comes next to a worker in a test: another round, or the verdict.
+#[expect(clippy::large_enum_variant, reason = "a few live at a time")]
 enum Next {
     Round(Round),
     Verdict(Result<u32, String>),
