@@ -15,6 +15,7 @@ mod submit;
 mod token;
 
 pub mod data;
+pub mod registry;
 
 pub use client::{Client, RESULTS_PER_PAGE};
 pub use error::Error;

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use gleaner_wire::api::Submitted;
 use gleaner_wire::job_file::{JOB_FILE_BYTES_MAX, JobFile, JobFileError, line_of};
+use gleaner_wire::render::steps;
 use gleaner_wire::{Hash, JobId, SignedOrder, WorkerKey};
 use reqwest::Method;
 use tokio::sync::watch;
@@ -18,6 +19,8 @@ pub struct Draft {
     pub file: JobFile,
     path: PathBuf,
     text: String,
+    /// For each task the one of the file that it came from: a rendering is several steps.
+    origins: Vec<usize>,
     submission: u128,
 }
 
@@ -32,11 +35,26 @@ impl Draft {
         let text = std::fs::read_to_string(path).map_err(Error::file("read the job file", path))?;
         let is_json = path.extension().is_some_and(|extension| extension == "json");
         let read = if is_json { JobFile::from_json(text.as_bytes()) } else { JobFile::from_toml(&text) };
-        let file = read.map_err(|error| match error {
+        let mut file = read.map_err(|error| match error {
             JobFileError::Toml { line, reason } => wrong(Some(line), reason),
             JobFileError::TooLarge(_) | JobFileError::Json(_) => wrong(None, error.to_string()),
         })?;
-        Ok(Self { file, path: path.to_path_buf(), text, submission: fresh_submission(path)? })
+        let origins = steps(&mut file);
+        Ok(Self { file, path: path.to_path_buf(), text, origins, submission: fresh_submission(path)? })
+    }
+
+    /// A job that was made in memory; its paths start from this folder.
+    pub fn made(mut file: JobFile, folder: &Path) -> Result<Self, Error> {
+        let origins = steps(&mut file);
+        let path = folder.join("the command line");
+        Ok(Self { file, text: String::new(), origins, submission: fresh_submission(&path)?, path })
+    }
+
+    /// The place in the file as its writer knows it.
+    fn origin(&self, at: &str) -> String {
+        let rest = at.strip_prefix("task[").and_then(|rest| rest.split_once(']'));
+        let origin = rest.and_then(|(number, rest)| Some((self.origins.get(number.parse::<usize>().ok()?)?, rest)));
+        origin.map_or_else(|| at.to_owned(), |(task, rest)| format!("task[{task}]{rest}"))
     }
 
     /// The folder that its paths start from.
@@ -46,6 +64,7 @@ impl Draft {
 
     /// An error about the thing at `at`, with its line if the file has lines to speak of.
     pub(crate) fn wrong(&self, at: &str, reason: String) -> Error {
+        let at = &self.origin(at);
         let line = line_of(&self.text, at);
         let reason = if line.is_some() { reason } else { format!("{at}: {reason}") };
         Error::JobFile { path: self.path.clone(), line, reason }

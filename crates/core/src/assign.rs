@@ -97,6 +97,8 @@ impl Core {
             hold,
             price: seat.price,
             twin,
+            engine: offered.engine,
+            resumed: group.checkpoints.contains_key(&index),
             replaced: 0,
         };
         let wake = attempt.suspect_at.min(attempt.lease).min(attempt.deadline);

@@ -49,6 +49,10 @@ pub(crate) struct Attempt {
     pub price: Amount,
     /// The other attempt at the same task.
     pub twin: Option<u32>,
+    /// The build of the engine that it was given to.
+    pub engine: u16,
+    /// Whether it goes on from where an earlier one was, so that its time says nothing of the whole.
+    pub resumed: bool,
     /// How many attempts at the task were called off for faster ones before this one.
     pub replaced: u8,
 }

@@ -43,6 +43,10 @@ impl Core {
             let all = group.done + group.tasks_running + group.ready();
             ensure(all == group.count, || format!("{}: {all} of {} tasks are somewhere", name(), group.count))?;
         }
+        let needs = &self.shapes[group.shape].needs;
+        ensure(*needs == group.plan.needs, || format!("{}: its shape has other needs", name()))?;
+        let stale = group.checkpoints.keys().any(|index| group.output(*index).is_some());
+        ensure(!stale, || format!("{}: a task that is done has a checkpoint", name()))?;
         for (expected, slot) in group.tail.iter().flatten() {
             let attempt = self.attempts.get(*slot).filter(|attempt| attempt.job == job.id && attempt.group == at);
             let listed = attempt.is_some_and(|attempt| attempt.expected == Some(*expected));
@@ -89,6 +93,9 @@ impl Core {
         for (at, seat) in self.seats.iter().enumerate() {
             let counted = in_flight[at];
             ensure(counted == seat.in_flight, || format!("seat {at}: {counted} attempts, {} counted", seat.in_flight))?;
+            let closed = !seat.offered || seat.resting || seat.testing;
+            ensure(!closed || seat.listed.is_none(), || format!("seat {at} is listed and takes no work"))?;
+            ensure(!seat.resting || !seat.counted, || format!("seat {at} rests and counts as online"))?;
         }
         for (id, worker) in self.workers.iter().enumerate() {
             let alarmed = worker.attempts.is_empty() || worker.alarm.is_some();

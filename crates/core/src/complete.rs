@@ -5,7 +5,7 @@ use gleaner_wire::{Hash, InputSpec, JobId, Output};
 
 use crate::alarms::Alarm;
 use crate::effect::Effect;
-use crate::job::{Group, Job, Phase};
+use crate::job::{Group, Job, Phase, share};
 use crate::state::Core;
 
 impl Core {
@@ -32,11 +32,14 @@ impl Core {
     fn open_reader(&mut self, id: JobId, from: u16, reader: u16, index: u32, done: bool) {
         let job = self.jobs.get_mut(&id).expect("only groups of live jobs open");
         let group = &job.groups[usize::from(reader)];
-        let (paired, gathered) = (group.paired.contains(&from), group.gathers(from));
-        if paired && group.waits == 0 && element_is_ready(job, reader, index) {
-            job.groups[usize::from(reader)].returned.insert(index);
+        let (per, gathered) = (group.share_of(from), group.gathers(from));
+        if let Some(per) = per
+            && group.waits == 0
+            && element_is_ready(job, reader, index / per)
+        {
+            job.groups[usize::from(reader)].returned.insert(index / per);
             self.opened.insert((id, reader));
-        } else if done && (gathered || !paired) {
+        } else if done && (gathered || per.is_none()) {
             job.groups[usize::from(reader)].waits -= 1;
             self.open_if_ready(id, reader);
         }
@@ -71,8 +74,8 @@ impl Core {
         hasher.update(&group.work_hash.0);
         hasher.update(&extent.value(index).to_le_bytes());
         hasher.update(self.share.name(job.requester).as_bytes());
-        for from in &group.paired {
-            if let Some(output) = job.groups[usize::from(*from)].output(index) {
+        for (from, per) in &group.paired {
+            for output in share(index, *per).filter_map(|at| job.groups[usize::from(*from)].output(at)) {
                 hasher.update(&output.hash().0);
             }
         }
@@ -133,14 +136,18 @@ impl Core {
 
 fn element_is_ready(job: &Job, at: u16, index: u32) -> bool {
     let group = &job.groups[usize::from(at)];
-    group.paired.iter().all(|from| job.groups[usize::from(*from)].output(index).is_some())
+    let has = |(from, per): &(u16, u32)| {
+        let from = &job.groups[usize::from(*from)];
+        share(index, *per).all(|at| from.output(at).is_some())
+    };
+    group.paired.iter().all(has)
 }
 
 /// The work of a group together with the outputs that all its elements read.
 fn with_inputs(job: &mut Job, at: u16) -> Hash {
     let group = &job.groups[usize::from(at)];
     let from = group.plan.spec.inputs.iter().filter_map(InputSpec::group);
-    let from: Vec<u16> = from.filter(|from| !group.paired.contains(from) || group.gathers(*from)).collect();
+    let from: Vec<u16> = from.filter(|from| group.share_of(*from).is_none() || group.gathers(*from)).collect();
     let mut hasher = blake3::Hasher::new();
     hasher.update(&group.work_hash.0);
     for from in from {

@@ -1,6 +1,6 @@
 //! What the shell is asked to do. Effects carry ids, so performing one twice is harmless.
 use alloc::string::String;
-use gleaner_wire::{Amount, AttemptId, JobId, WorkerId};
+use gleaner_wire::{Amount, AttemptId, JobId, Runtime, WorkerId};
 
 use crate::event::{Session, Ticket};
 
@@ -27,6 +27,36 @@ pub enum Effect {
         worker: WorkerId,
         /// Which.
         attempt: AttemptId,
+    },
+    /// Tell the worker that it was paused through the hub, or given back.
+    TellPaused {
+        /// Whom.
+        worker: WorkerId,
+        /// Which of it.
+        paused: bool,
+    },
+    /// Test a runtime of a device with a task whose result the hub knows and the worker does not, then say `Screened`,
+    /// however it ended. Only a test whose connection is gone needs no answer.
+    Screen {
+        /// Whose.
+        worker: WorkerId,
+        /// On which connection; `Screened` says it again.
+        session: Session,
+        /// The position of the device in the offer.
+        device: u16,
+        /// The runtime.
+        runtime: Runtime,
+    },
+    /// Tell the worker how a test went.
+    TellScreened {
+        /// Whom.
+        worker: WorkerId,
+        /// The position of the device in the offer.
+        device: u16,
+        /// The runtime.
+        runtime: Runtime,
+        /// The score by which it is chosen, or why it gets no work.
+        verdict: Result<u32, String>,
     },
     /// Close the worker's connection.
     DisconnectWorker {

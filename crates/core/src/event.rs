@@ -1,7 +1,9 @@
 //! What happens to a hub. Events are journaled before they are applied; replaying them gives the same state.
 use alloc::string::String;
 use alloc::vec::Vec;
-use gleaner_wire::{Address, Amount, AttemptId, Finished, Held, JobId, Offer, SignedOrder, WorkerId, WorkerKey};
+use gleaner_wire::{
+    Address, Amount, AttemptId, Finished, Held, JobId, Offer, Output, Runtime, SignedOrder, WorkerId, WorkerKey,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::ledger::Account;
@@ -54,8 +56,8 @@ pub enum Event {
         session: Session,
         /// What it offers.
         offer: Offer,
-        /// Whether its owner has paused it.
-        paused: bool,
+        /// The devices that their owner needs now.
+        resting: Vec<u16>,
         /// The attempts it still holds.
         held: Vec<AttemptId>,
     },
@@ -75,6 +77,35 @@ pub enum Event {
     WorkerResumed {
         /// Which.
         worker: WorkerId,
+    },
+    /// The owner needs these devices of a worker, and no others.
+    DevicesRest {
+        /// Whose.
+        worker: WorkerId,
+        /// By their position in the offer.
+        devices: Vec<u16>,
+    },
+    /// A test of a runtime of a device has ended.
+    Screened {
+        /// Whose.
+        worker: WorkerId,
+        /// The connection that the test was asked for on: one that was broken off counts no more.
+        session: Session,
+        /// The position of the device in the offer.
+        device: u16,
+        /// The runtime.
+        runtime: Runtime,
+        /// The score that its time gives, or what was wrong with its answer.
+        outcome: Result<u32, String>,
+    },
+    /// An attempt has saved how far it is.
+    Saved {
+        /// Who says so.
+        worker: WorkerId,
+        /// The attempt.
+        attempt: AttemptId,
+        /// What it saved.
+        checkpoint: Output,
     },
     /// An operator gives a worker that lost its standing another chance.
     WorkerReadmitted {

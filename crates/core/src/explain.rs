@@ -23,12 +23,17 @@ enum Because {
     Paused,
     OnProbation,
     NoRuntime,
+    Untested,
     OtherKind,
     TooLittleMemory,
     OtherRegion,
+    TooFewCards,
+    NoNetwork,
+    OtherEngine,
     ScoreTooLow,
     LoopsTooLong,
     FailedIt,
+    Testing,
     AllBusy,
     LacksData,
     HeldBack,
@@ -95,20 +100,36 @@ impl Core {
         let worker = &self.workers[seat.worker.0 as usize];
         let needs = &group.plan.needs;
         let trouble = group.peek(None).and_then(|index| group.troubles.get(&index));
-        let region = self.classes.region_asked(needs);
-        let Some(offered) = seat.runtime(needs.runtime) else { return Because::NoRuntime };
+        let named = self.classes.named(needs);
+        let Some(offered) = seat.runtime(needs.runtime) else {
+            let device = worker.offer.devices.get(usize::from(seat.device));
+            let offers = device.is_some_and(|device| device.runtimes.iter().any(|of| of.runtime == needs.runtime));
+            return match (offers, worker.state) {
+                (false, _) => Because::NoRuntime,
+                (true, State::Offline) => Because::Offline,
+                (true, _) => Because::Untested,
+            };
+        };
         if worker.state == State::Offline || !seat.offered {
             Because::Offline
         } else if !needs.device.accepts(seat.kind) {
             Because::OtherKind
         } else if seat.memory < needs.memory.0 {
             Because::TooLittleMemory
-        } else if region.is_some_and(|region| region != seat.region) {
+        } else if named.region.is_some_and(|region| region != seat.region) {
             Because::OtherRegion
+        } else if seat.cards < needs.cards {
+            Because::TooFewCards
+        } else if needs.network && !seat.network {
+            Because::NoNetwork
+        } else if named.engine.is_some_and(|engine| engine != offered.engine) {
+            Because::OtherEngine
         } else if offered.score < needs.score_min {
             Because::ScoreTooLow
-        } else if !seat.fits(needs, region) {
+        } else if !seat.fits(needs, named) {
             Because::LoopsTooLong
+        } else if seat.resting {
+            Because::Paused
         } else if trouble.is_some_and(|trouble| trouble.avoids(seat.worker)) {
             Because::FailedIt
         } else {
@@ -117,6 +138,7 @@ impl Core {
                 State::Disqualified => Because::Disqualified,
                 State::Paused => Because::Paused,
                 State::Probation => Because::OnProbation,
+                State::Available | State::Busy if seat.testing => Because::Testing,
                 State::Available | State::Busy if seat.in_flight >= seat.slots => Because::AllBusy,
                 State::Available | State::Busy if self.moving(group, seat.worker).bytes > 0 => Because::LacksData,
                 State::Available | State::Busy => Because::HeldBack,
@@ -171,6 +193,15 @@ fn words(because: Because, count: u64, group: &Group) -> ReasonView {
         Because::Paused => ("paused", "its owner uses the machine".into()),
         Because::OnProbation => ("on_probation", "its worker failed too often and waits for a test".into()),
         Because::NoRuntime => ("no_runtime", format!("it does not run {} programs", needs.runtime)),
+        Because::Untested => (
+            "untested",
+            format!("it has not passed the hub's test of {}; `gleaner worker show ID` says how it did", needs.runtime),
+        ),
+        Because::TooFewCards => ("too_few_cards", format!("it has fewer than {} cards", needs.cards)),
+        Because::NoNetwork => ("no_network", "its owner lets no task reach the network".into()),
+        Because::OtherEngine => {
+            ("other_engine", format!("it has another build than {}", needs.engine.as_deref().unwrap_or("any")))
+        }
         Because::OtherKind => ("other_device", "it is not the kind of device asked for in needs.device".into()),
         Because::TooLittleMemory => ("too_little_memory", format!("it has less than {} of memory", needs.memory)),
         Because::OtherRegion => ("other_region", format!("it is not in region {region}")),
@@ -182,6 +213,7 @@ fn words(because: Because, count: u64, group: &Group) -> ReasonView {
                 .into(),
         ),
         Because::FailedIt => ("failed_it", "its worker failed this task before".into()),
+        Because::Testing => ("in_test", "the hub is testing it just now".into()),
         Because::AllBusy => ("busy", "it is busy".into()),
         Because::LacksData => {
             ("lacks_data", "it would have to fetch the data first; devices that hold it will be done sooner".into())

@@ -140,12 +140,12 @@ impl Core {
     /// Whether any worker that is here could still take this element.
     fn someone_else_can(&self, job: JobId, at: u16, index: u32) -> bool {
         let group = &self.jobs[&job].groups[usize::from(at)];
-        let region = self.classes.region_asked(&group.plan.needs);
+        let named = self.classes.named(&group.plan.needs);
         let trouble = group.troubles.get(&index);
         self.seats.iter().any(|seat| {
             seat.counted
                 && trouble.is_none_or(|trouble| !trouble.avoids(seat.worker))
-                && seat.fits(&group.plan.needs, region)
+                && seat.fits(&group.plan.needs, named)
         })
     }
 

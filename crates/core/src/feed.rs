@@ -105,7 +105,7 @@ impl Core {
         let seat = &self.seats[seat.0 as usize];
         let fitting = self.shapes.active.iter().filter(|shape| {
             let needs = &self.shapes[**shape].needs;
-            seat.fits(needs, self.classes.region_asked(needs))
+            seat.fits(needs, self.classes.named(needs))
         });
         let first = fitting.filter_map(|shape| {
             let from = match tried {
@@ -157,11 +157,11 @@ impl Core {
     /// A seat is too dear for what is left of the cap: if every seat that fits is, the job has run out of money.
     fn stop_if_too_dear(&mut self, task: TaskId, effects: &mut Vec<Effect>) {
         let group = &self.jobs[&task.job].groups[usize::from(task.group)];
-        let region = self.classes.region_asked(&group.plan.needs);
+        let named = self.classes.named(&group.plan.needs);
         let trouble = group.troubles.get(&task.index);
         let payable = (0..).map(SeatId).zip(&self.seats).any(|(id, seat)| {
             seat.counted
-                && seat.fits(&group.plan.needs, region)
+                && seat.fits(&group.plan.needs, named)
                 && trouble.is_none_or(|trouble| !trouble.avoids(seat.worker))
                 && self.can_pay(id, task)
         });
@@ -173,7 +173,7 @@ impl Core {
     /// If the result of an element is known, it is done without running.
     fn take_known(&mut self, job: JobId, at: u16, index: u32, effects: &mut Vec<Effect>) -> bool {
         let group = &self.jobs[&job].groups[usize::from(at)];
-        if self.memo.is_empty() || !group.plan.memo {
+        if self.memo.is_empty() || !group.uses_memo() {
             return false;
         }
         let Some(output) = self.memo.find(&self.memo_key(job, at, index)) else { return false };
@@ -273,13 +273,13 @@ impl Core {
         let job = &self.jobs[&task.job];
         let group = &job.groups[usize::from(task.group)];
         let shape = &self.shapes[group.shape];
-        let region = self.classes.region_asked(&shape.needs);
+        let named = self.classes.named(&shape.needs);
         let trouble = group.troubles.get(&task.index);
         let mut too_dear = false;
         let mut best = |tier, first_rank| {
             self.index.best(tier, shape.prefer, &shape.classes, first_rank, |id| {
                 let seat = &self.seats[id.0 as usize];
-                let fits = seat.fits(&shape.needs, region)
+                let fits = seat.fits(&shape.needs, named)
                     && trouble.is_none_or(|trouble| !trouble.avoids(seat.worker))
                     && self.tier(id) == Some(tier)
                     && job.admits(seat.worker);

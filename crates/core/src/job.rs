@@ -1,13 +1,15 @@
 //! A job's state: its groups, what waits, what is done, what it has cost.
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
-use alloc::string::String;
+use alloc::format;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use gleaner_wire::job_file::Prefer;
 use gleaner_wire::{Amount, AttemptId, Cause, Hash, InputSpec, JobId, Micros, Millis, Output, SignedOrder, WorkerId};
 use serde::{Deserialize, Serialize};
 
 use crate::data::Inputs;
+use crate::engine;
 use crate::learn::ProgramId;
 use crate::place::ShapeId;
 use crate::plan;
@@ -101,8 +103,8 @@ pub(crate) struct Group {
     pub count: u32,
     /// Groups that must be done before any element may start.
     pub waits: u32,
-    /// Groups of which each element needs the one with its own index.
-    pub paired: Vec<u16>,
+    /// Groups of which each element needs its own share, and how many outputs that is: one with the same index, or more.
+    pub paired: Vec<(u16, u32)>,
     /// Groups that read this one.
     pub readers: Vec<u16>,
     /// Elements below this one may be placed, in order.
@@ -113,6 +115,8 @@ pub(crate) struct Group {
     pub returned: BTreeSet<u32>,
     pub troubles: BTreeMap<u32, Trouble>,
     pub outputs: Vec<Option<Output>>,
+    /// What attempts at elements that are not done have saved.
+    pub checkpoints: BTreeMap<u32, Output>,
     pub done: u32,
     /// The hash of all outputs, once they are all there and somebody reads them.
     pub outputs_hash: Option<Hash>,
@@ -135,6 +139,11 @@ impl Group {
     pub fn gathers(&self, from: u16) -> bool {
         let gathers = |input: &InputSpec| matches!(input, InputSpec::Gather { group, .. } if *group == from);
         self.plan.spec.inputs.iter().any(gathers)
+    }
+
+    /// Whether known results may be used. Those of an engine depend on its build, so it must be known.
+    pub fn uses_memo(&self) -> bool {
+        self.plan.memo && !engine::is_open(&self.plan.needs)
     }
 
     /// How many elements could be placed now.
@@ -181,16 +190,34 @@ impl Group {
         }
         assert!(self.outputs[at].is_none(), "a task is done once");
         self.outputs[at] = Some(output);
+        self.checkpoints.remove(&index);
         self.done += 1;
     }
 
-    /// The single outputs that an element reads, in the order of its inputs.
-    pub fn reads(&self) -> impl Iterator<Item = (u16, bool)> + '_ {
-        self.plan.spec.inputs.iter().filter_map(|input| match input {
-            InputSpec::Output { group, .. } => Some((*group, self.paired.contains(group))),
-            InputSpec::File { .. } | InputSpec::Folder { .. } | InputSpec::Gather { .. } => None,
+    /// How many outputs of that group each element has for itself, if it does.
+    pub fn share_of(&self, from: u16) -> Option<u32> {
+        self.paired.iter().find(|(group, _)| *group == from).map(|(_, per)| *per)
+    }
+
+    /// The outputs that an element reads one by one, in the order of its inputs: group and index.
+    pub fn reads(&self, index: u32) -> impl Iterator<Item = (u16, u32)> + '_ {
+        self.plan.spec.inputs.iter().flat_map(move |input| {
+            let (group, share) = match input {
+                InputSpec::Output { group, .. } => {
+                    (*group, if self.share_of(*group).is_some() { index..index + 1 } else { 0..1 })
+                }
+                InputSpec::Share { group, per, .. } => (*group, share(index, *per)),
+                InputSpec::File { .. } | InputSpec::Folder { .. } | InputSpec::Gather { .. } => (0, 0..0),
+            };
+            share.map(move |index| (group, index))
         })
     }
+}
+
+/// Which outputs an element reads, of which each has so many.
+pub(crate) fn share(index: u32, per: u32) -> core::ops::Range<u32> {
+    let first = index.saturating_mul(per);
+    first..first.saturating_add(per)
 }
 
 /// A job.
@@ -252,4 +279,27 @@ impl Job {
     pub fn money_left(&self) -> Amount {
         Amount(self.price_max.0 - self.spent.0 - self.held.0)
     }
+}
+
+/// What runs of the same length have in common: the program, how it is called, and how much of it one element is.
+pub(crate) fn program_key(plan: &plan::Group) -> Hash {
+    let area = plan.spec.extent.tile(0).map(|tile| (tile.width, tile.height));
+    hash_of(&(&plan.spec.work, area))
+}
+
+/// Everything that all elements have in common and that decides their results.
+pub(crate) fn work_hash(plan: &plan::Group) -> Hash {
+    let files = plan.spec.inputs.iter().map(|input| match input {
+        InputSpec::File { name, data } | InputSpec::Folder { name, data } => (name.as_str(), data.root.id.to_string()),
+        InputSpec::Output { name, .. } => (name.as_str(), "output".into()),
+        InputSpec::Gather { name, .. } => (name.as_str(), "outputs".into()),
+        InputSpec::Share { name, per, .. } => (name.as_str(), format!("{per} outputs")),
+    });
+    let files: Vec<_> = files.collect();
+    let picture = plan.spec.extent.tile(0).map(|_| plan.spec.extent);
+    hash_of(&(&plan.spec.work, &plan.needs.engine, picture, files, plan.spec.limits.output))
+}
+
+fn hash_of(value: &impl Serialize) -> Hash {
+    Hash::of(&postcard::to_allocvec(value).expect("plans hold nothing that postcard cannot encode"))
 }

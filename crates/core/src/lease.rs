@@ -75,6 +75,7 @@ impl Core {
         if worker.state == State::Probation && worker.takes_work(self.now) {
             self.hungry.extend(worker.seats.iter().copied());
         }
+        self.test_next(id, effects);
         self.reset_alarm(id);
     }
 
@@ -108,7 +109,8 @@ impl Core {
         let wakes = attempts.map(|attempt| attempt.lease.min(attempt.deadline).min(attempt.suspect_at));
         let test = (worker.state == State::Probation && worker.test_at > self.now).then_some(worker.test_at);
         let silent = worker.silent_until.filter(|until| *until > self.now);
-        if let Some(at) = wakes.chain(test).chain(silent).min() {
+        let tests = worker.tests.next_due(worker.state);
+        if let Some(at) = wakes.chain(test).chain(silent).chain(tests).min() {
             // An alarm in the past would ring for ever within one event.
             self.alarm_worker_by(id, at.max(self.now.after(Millis(1))));
         }

@@ -1,5 +1,5 @@
 //! The numbers that decisions rest on, in one place.
-use gleaner_wire::{Amount, Micros, Millis};
+use gleaner_wire::{Amount, Micros, Millis, Runtime};
 use serde::{Deserialize, Serialize};
 
 /// What an operator may tune. The defaults are what the simulator and the benchmarks run with.
@@ -39,6 +39,10 @@ pub struct Params {
     pub line_bytes_per_second: u64,
     /// Whether a job runs only once its order is locked on a chain.
     pub orders: bool,
+    /// Whether a worker is tested before it gets work. Without it, scores are what workers say.
+    pub screening: bool,
+    /// The least score that passes a test, for each runtime.
+    pub score_min: [u32; Runtime::ALL.len()],
     /// The stake that must stand behind every worker, where money is on a chain.
     pub stake_min: Amount,
 }
@@ -63,6 +67,8 @@ impl Default for Params {
             data_aware: true,
             line_bytes_per_second: 12_500_000,
             orders: false,
+            screening: false,
+            score_min: [50, 1, 1, 1],
             stake_min: Amount::ZERO,
         }
     }

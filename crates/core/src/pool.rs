@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::Session;
 use crate::place::SeatId;
+use crate::screen::Tests;
 
 /// What a worker's record says of it, whether it is connected or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -104,6 +105,8 @@ pub(crate) struct Worker {
     pub probations: u32,
     /// When a worker on probation gets its test.
     pub test_at: Millis,
+    /// What the tests of its runtimes gave.
+    pub tests: Tests,
 }
 
 impl Worker {
@@ -124,6 +127,7 @@ impl Worker {
             trouble: 0,
             probations: 0,
             test_at: Millis(0),
+            tests: Tests::default(),
             silent_until: None,
             alarm: None,
         }

@@ -17,7 +17,6 @@ impl Core {
             return;
         }
         worker.state = after;
-        let works = |state| matches!(state, State::Available | State::Busy);
         if works(before) && works(after) {
             return;
         }
@@ -44,20 +43,26 @@ impl Core {
     /// Puts a seat where it belongs in the index.
     pub(crate) fn relist(&mut self, id: SeatId) {
         let tier = self.tier(id);
-        let seat = &mut self.seats[id.0 as usize];
-        if seat.listed.map(|(tier, _)| tier) == tier {
+        if self.seats[id.0 as usize].listed.map(|(tier, _)| tier) == tier {
             return;
         }
-        if let Some((old, since)) = seat.listed.take() {
-            for offered in seat.runtimes.iter().flatten() {
-                self.index.remove(old, offered.class, offered.cell, since, id);
-            }
-        }
+        self.unlist(id);
         if let Some(tier) = tier {
             self.listings += 1;
+            let seat = &mut self.seats[id.0 as usize];
             seat.listed = Some((tier, self.listings));
             for offered in seat.runtimes.iter().flatten() {
                 self.index.insert(tier, offered.class, offered.cell, self.listings, id);
+            }
+        }
+    }
+
+    /// Takes a seat out of the index.
+    pub(crate) fn unlist(&mut self, id: SeatId) {
+        let seat = &mut self.seats[id.0 as usize];
+        if let Some((tier, since)) = seat.listed.take() {
+            for offered in seat.runtimes.iter().flatten() {
+                self.index.remove(tier, offered.class, offered.cell, since, id);
             }
         }
     }
@@ -66,7 +71,12 @@ impl Core {
     pub(crate) fn tier(&self, id: SeatId) -> Option<Tier> {
         let seat = &self.seats[id.0 as usize];
         let worker = &self.workers[seat.worker.0 as usize];
-        if !seat.offered || worker.attempts.len() >= ATTEMPTS_HELD_MAX || !worker.takes_work(self.now) {
+        if !seat.offered
+            || seat.resting
+            || seat.testing
+            || worker.attempts.len() >= ATTEMPTS_HELD_MAX
+            || !worker.takes_work(self.now)
+        {
             return None;
         }
         if seat.in_flight < seat.slots {
@@ -147,9 +157,14 @@ impl Core {
         self.reset_alarm(id);
     }
 
-    fn count_seat(&mut self, id: SeatId, online: bool) {
+    /// Whether the worker of a seat is here and works.
+    pub(crate) fn is_at_work(&self, id: SeatId) -> bool {
+        works(self.workers[self.seats[id.0 as usize].worker.0 as usize].state)
+    }
+
+    pub(crate) fn count_seat(&mut self, id: SeatId, online: bool) {
         let seat = &mut self.seats[id.0 as usize];
-        let online = online && seat.offered;
+        let online = online && seat.offered && !seat.resting;
         if seat.counted == online {
             return;
         }
@@ -158,4 +173,8 @@ impl Core {
             self.classes.count(offered.class, offered.cell, seat.slots, offered.speed, online);
         }
     }
+}
+
+fn works(state: State) -> bool {
+    matches!(state, State::Available | State::Busy)
 }

@@ -137,12 +137,17 @@ impl Core {
             Event::Deposited { account, amount } => {
                 self.ledger.deposit(&account, amount);
             }
-            Event::WorkerJoined { key, session, offer, paused, held } => {
-                self.on_worker_joined(key, session, offer, paused, &held, effects);
+            Event::WorkerJoined { key, session, offer, resting, held } => {
+                self.on_worker_joined(key, session, offer, &resting, &held, effects);
             }
             Event::WorkerLeft { worker, session } => self.on_worker_left(worker, session, effects),
             Event::WorkerPaused { worker } => self.on_worker_paused(worker, effects),
             Event::WorkerResumed { worker } => self.on_worker_resumed(worker, effects),
+            Event::DevicesRest { worker, devices } => self.on_devices_rest(worker, &devices),
+            Event::Screened { worker, session, device, runtime, outcome } => {
+                self.on_screened(worker, session, (device, runtime), outcome, effects);
+            }
+            Event::Saved { worker, attempt, checkpoint } => self.on_saved(worker, attempt, checkpoint),
             Event::WorkerReadmitted { worker } => self.on_worker_readmitted(worker, effects),
             Event::LeasesRenewed { worker, held } => self.on_leases_renewed(worker, &held),
             Event::Holds { worker, held } => self.on_holds(worker, &held),
@@ -182,11 +187,12 @@ impl Core {
         let at = self.attempts.at(self.attempts.slot(attempt)?);
         let job = &self.jobs[&at.job];
         let group = &job.groups[usize::from(at.group)];
-        let read = |(from, paired)| job.groups[usize::from(from)].output(if paired { at.index } else { 0 });
-        let outputs = group.reads().map(read).collect::<Option<Vec<_>>>()?;
+        let outputs = group.reads(at.index).map(|(from, index)| job.groups[usize::from(from)].output(index));
+        let outputs = outputs.collect::<Option<Vec<_>>>()?;
+        let checkpoint = group.checkpoints.get(&at.index).copied();
         let (job, group, index, time_ms) = (at.job, at.group, at.index, at.time_ms);
         let device = self.seats[at.seat.0 as usize].device;
-        Some(StartAttempt { attempt, job, group, index, device, time_ms, outputs })
+        Some(StartAttempt { attempt, job, group, index, device, time_ms, outputs, checkpoint })
     }
 
     /// What workers are told of a group.

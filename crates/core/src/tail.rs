@@ -101,7 +101,7 @@ impl Core {
     pub(crate) fn rescue(&mut self, seat: SeatId, effects: &mut Vec<Effect>) {
         let fitting = self.shapes.tailing.iter().filter(|shape| {
             let needs = &self.shapes[**shape].needs;
-            self.seats[seat.0 as usize].fits(needs, self.classes.region_asked(needs))
+            self.seats[seat.0 as usize].fits(needs, self.classes.named(needs))
         });
         let groups: Vec<_> = fitting.flat_map(|shape| self.shapes[*shape].tails.iter().copied()).take(8).collect();
         for (id, at) in groups {
@@ -174,12 +174,12 @@ impl Core {
             }
         }
         let shape = &self.shapes[group.shape];
-        let region = self.classes.region_asked(&shape.needs);
+        let named = self.classes.named(&shape.needs);
         let trouble = group.troubles.get(&attempt.index);
         let best = self.index.best(Tier::Idle, Prefer::Fast, &shape.classes, 0, |id| {
             let seat = &self.seats[id.0 as usize];
             let other = seat.worker != attempt.worker && trouble.is_none_or(|trouble| !trouble.avoids(seat.worker));
-            other && seat.fits(&shape.needs, region) && self.tier(id) == Some(Tier::Idle)
+            other && seat.fits(&shape.needs, named) && self.tier(id) == Some(Tier::Idle)
         });
         best.map(|(seat, _)| seat)
     }

@@ -1,8 +1,11 @@
 //! Views of the state, for people and for the API.
+use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use gleaner_wire::api::{FailureView, GroupView, JobState, JobSummary, JobView, LedgerView, TallyView, WorkerView};
-use gleaner_wire::{Amount, AttemptId, JobId, Output, WorkerId, WorkerKey};
+use gleaner_wire::api::{
+    FailureView, GroupView, JobState, JobSummary, JobView, LedgerView, PriceView, TallyView, WorkerView,
+};
+use gleaner_wire::{Amount, AttemptId, DeviceKind, JobId, Output, WorkerId, WorkerKey};
 
 use crate::blame::{STOPPED_EARLY, consequence};
 use crate::job::{Failure, Group, Job, Phase};
@@ -124,10 +127,43 @@ impl Core {
             running: worker.attempts.len() as u64,
             done: worker.done,
             failed: worker.failed,
-            earned: Amount(self.ledger.balance(&Account::Worker(id)).0.saturating_add(self.ledger.paid(id).0)),
+            earned: self.earned(id),
             settled: self.ledger.paid(id),
+            resting: self.resting(id),
+            tests: worker.tests.states().collect(),
             speeds: seats.flat_map(|seat| seat.runtimes.iter().flatten().map(|offered| offered.speed)).collect(),
         })
+    }
+
+    /// What connected workers ask for each kind of device.
+    pub fn prices(&self) -> Vec<PriceView> {
+        let mut asked: BTreeMap<DeviceKind, Vec<(Amount, u64)>> = BTreeMap::new();
+        for seat in self.seats.iter().filter(|seat| seat.counted) {
+            asked.entry(seat.kind).or_default().push((seat.price, u64::from(seat.slots)));
+        }
+        let middle = |(kind, mut prices): (DeviceKind, Vec<(Amount, u64)>)| {
+            prices.sort_unstable();
+            let slots: u64 = prices.iter().map(|(_, slots)| slots).sum();
+            let mut below = 0;
+            let middle = prices.iter().find(|(_, slots)| {
+                below += slots;
+                below * 2 >= slots_of(&prices)
+            });
+            middle.map(|(per_second, _)| PriceView { kind, per_second: *per_second, slots })
+        };
+        asked.into_iter().filter_map(middle).collect()
+    }
+
+    /// What a worker has earned, ever.
+    pub fn earned(&self, id: WorkerId) -> Amount {
+        Amount(self.ledger.balance(&Account::Worker(id)).0.saturating_add(self.ledger.paid(id).0))
+    }
+
+    /// The devices of a worker that their owner needs now.
+    pub fn resting(&self, id: WorkerId) -> Vec<u16> {
+        let seats = self.workers.get(id.0 as usize).map_or(&[][..], |worker| &worker.seats);
+        let seats = seats.iter().map(|seat| &self.seats[seat.0 as usize]).filter(|seat| seat.offered && seat.resting);
+        seats.map(|seat| seat.device).collect()
     }
 
     /// The worker with this key.
@@ -222,4 +258,8 @@ impl Core {
     fn worker_name(&self, id: WorkerId) -> String {
         self.workers[id.0 as usize].offer.name.clone()
     }
+}
+
+fn slots_of(prices: &[(Amount, u64)]) -> u64 {
+    prices.iter().map(|(_, slots)| slots).sum()
 }

@@ -4,7 +4,7 @@ use gleaner_wire::TASKS_MAX;
 use gleaner_wire::job_file::{JobFile, line_of};
 use proptest::prelude::*;
 
-const PROGRAM: &str = "blake3:83d9dab06011479163c7c4d5fa735f911bac86729f56aaa115b7eed2eb66e022:1";
+const PROGRAM: &str = "data:83d9dab06011479163c7c4d5fa735f911bac86729f56aaa115b7eed2eb66e022:1:1";
 
 /// One `[[task]]` with values from the edges of what is allowed, and beyond.
 fn task() -> impl Strategy<Value = String> {
@@ -13,7 +13,7 @@ fn task() -> impl Strategy<Value = String> {
     let from = "[a-e]";
     let numbers = prop::collection::vec(number, 12);
     (name, from, numbers, any::<[bool; 8]>()).prop_map(|(name, from, n, is)| {
-        let runtime = if is[0] { "wasm" } else { "wgsl" };
+        let runtime = ["wasm", "wgsl", "container", "blender"][usize::from(is[0]) + 2 * usize::from(is[7] && is[5])];
         let mut text = format!("[[task]]\nname = {name:?}\nruntime = \"{runtime}\"\nprogram = \"{PROGRAM}\"\n");
         if is[1] {
             text += &format!("each = \"{}..{} step {}\"\n", n[0], n[1], n[2] % 9);
@@ -36,7 +36,8 @@ fn task() -> impl Strategy<Value = String> {
             text += &format!("time_max = \"{}s\"\n", n[0]);
         }
         if is[6] {
-            text += &format!("[[task.input]]\nname = \"in\"\nfrom = {from:?}\nsame_index = {}\n", is[7]);
+            let per = if is[1] { format!("per = {}\n", n[3] % 5) } else { String::new() };
+            text += &format!("[[task.input]]\nname = \"in\"\nfrom = {from:?}\nsame_index = {}\n{per}", is[7]);
         }
         text
     })

@@ -27,7 +27,8 @@ pub async fn perform(settings: &Settings, args: &Args) -> Result<ExitCode> {
     let hub = settings.hub_url().unwrap_or_else(|_| format!("http://{}", hub::LISTEN));
     let config = args.share.config(settings, hub)?;
     let spinner = spinner("testing the devices");
-    let findings = tokio::task::spawn_blocking(move || gleaner_worker::doctor(&config)).await;
+    let runtime = tokio::runtime::Handle::current();
+    let findings = tokio::task::spawn_blocking(move || gleaner_worker::doctor(&config, &runtime)).await;
     spinner.finish_and_clear();
     let findings = findings.context("the tests broke")?;
     if args.json {
@@ -40,7 +41,7 @@ pub async fn perform(settings: &Settings, args: &Args) -> Result<ExitCode> {
 
 /// Whether the finding is a device that passed its test: all others are about what surrounds devices.
 fn is_shareable(finding: &Finding) -> bool {
-    let runtimes = [Runtime::Wasm, Runtime::Wgsl].map(|runtime| runtime.to_string());
+    let runtimes = Runtime::ALL.map(|runtime| runtime.to_string());
     finding.is_good() && runtimes.iter().any(|runtime| finding.capability.starts_with(runtime.as_str()))
 }
 

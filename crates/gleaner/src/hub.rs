@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use gleaner_chain::genesis::Genesis;
+use gleaner_core::Params;
 use gleaner_hub::Bucket;
 use gleaner_hub::money::{ChainConfig, FiatConfig, ReconcileView};
 use gleaner_wire::{Amount, ByteSize};
@@ -68,6 +69,9 @@ pub struct Args {
     /// Address where people without this program bring data by SFTP; the hub can read what comes this way
     #[arg(long, value_name = "ADDRESS")]
     sftp: Option<SocketAddr>,
+    /// Believe what workers say of their speed: they get work without being tested first
+    #[arg(long)]
+    trust_workers: bool,
     /// Listen on an address that other machines reach, although HTTP is not encrypted
     #[arg(long)]
     allow_remote: bool,
@@ -174,6 +178,7 @@ pub async fn perform(settings: &Settings, args: &Args) -> Result<ExitCode> {
         bucket: args.bucket()?,
         relay: args.relay()?,
         sftp: args.sftp,
+        params: Params { screening: !args.trust_workers, ..Params::default() },
         ..gleaner_hub::Config::new(&folder, args.listen)
     };
     let mut hub = gleaner_hub::start(config).await?;

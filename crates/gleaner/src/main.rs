@@ -9,6 +9,7 @@ mod demo;
 mod doctor;
 mod failure;
 mod hub;
+mod image;
 mod interrupt;
 mod job;
 mod network;
@@ -19,6 +20,7 @@ mod price;
 mod progress;
 mod purse;
 mod run;
+mod service;
 mod settings;
 mod share;
 mod sim;
@@ -87,12 +89,21 @@ enum Verb {
     /// Run one job's kernels for a worker
     #[command(hide = true)]
     WgslChild,
+    /// Become the helper of a sandbox
+    #[command(hide = true)]
+    Cell {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
 }
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
     if let Verb::WgslChild = cli.verb {
         return gleaner_worker::wgsl_child();
+    }
+    if let Verb::Cell { arguments } = &cli.verb {
+        return gleaner_worker::run_helper(arguments);
     }
     match prepare(&cli.settings).and_then(|runtime| runtime.block_on(perform(cli))) {
         Ok(code) => code,
@@ -138,6 +149,6 @@ async fn perform(cli: Cli) -> Result<ExitCode> {
         Verb::Chain(verb) => chain::perform(settings, verb).await,
         Verb::Bench(args) => bench::perform(&args).await,
         Verb::Sim(args) => sim::perform(&args),
-        Verb::WgslChild => unreachable!("a child has no runtime and was started before"),
+        Verb::WgslChild | Verb::Cell { .. } => unreachable!("a child has no runtime and was started before"),
     }
 }

@@ -16,14 +16,16 @@ use crate::progress::{Progress, spinner};
 use crate::settings::Settings;
 use crate::standstill::Standstill;
 use crate::watch::Watch;
-use crate::{job, order, words};
+use crate::{image, job, order, words};
 
 /// Options of `gleaner run`.
 #[derive(clap::Args)]
 pub struct Args {
     /// The job file
-    #[arg(value_name = "JOB.toml")]
-    file: PathBuf,
+    #[arg(value_name = "JOB.toml", required_unless_present = "image")]
+    file: Option<PathBuf>,
+    #[command(flatten)]
+    image: image::Args,
     /// Folder for the results [default: the job's name and number]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -38,9 +40,22 @@ pub struct Args {
     json: bool,
 }
 
+impl Args {
+    /// The job, out of its file or the command line.
+    async fn draft(&self) -> Result<Draft> {
+        match (&self.file, &self.image.image) {
+            (Some(file), _) => Ok(Draft::read(file)?),
+            (None, Some(image)) => self.image.draft(image).await,
+            (None, None) => {
+                Err(Advice::new("there is nothing to run", "name a job file, or --image and a command").into())
+            }
+        }
+    }
+}
+
 /// Runs the job to its end.
 pub async fn perform(settings: &Settings, args: &Args) -> Result<ExitCode> {
-    let draft = Draft::read(&args.file)?;
+    let draft = args.draft().await?;
     let client = settings.client().await?;
     let purse = order::purse(settings, &client).await?;
     let way = if args.direct { Way::Direct } else { Way::Hub };

@@ -1,12 +1,15 @@
 //! `gleaner share`: shares this machine with a hub until Ctrl-C.
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use gleaner_chain::wallet;
 use gleaner_client::{Client, Token};
 use gleaner_hub::money::ChainView;
-use gleaner_wire::{Address, Amount, Millis, Offer};
+use gleaner_wire::api::PriceView;
+use gleaner_wire::{Address, Amount, DeviceKind, Millis, Offer};
+use gleaner_worker::machine::Preferences;
+use gleaner_worker::machine::preferences::{Price, Unknown, YieldToInput};
 use gleaner_worker::{Config, Finding, Report};
 use tokio::sync::watch;
 
@@ -16,7 +19,7 @@ use crate::output::say;
 use crate::price::HourlyPrice;
 use crate::purse::{self, Purse};
 use crate::settings::{Settings, private_files};
-use crate::{doctor, words};
+use crate::{doctor, service, words};
 
 /// How many times the least stake a worker puts up where tokens are free, so that many orders can lock a part of it.
 const STAKE_TIMES: u64 = 10;
@@ -30,9 +33,9 @@ pub struct Args {
     /// Region this machine is in
     #[arg(long, default_value = "local")]
     region: String,
-    /// Price for an hour of one device or processor slot
-    #[arg(long, default_value = "0.36 GLN/h")]
-    price: HourlyPrice,
+    /// Price for an hour of one device or processor slot [default: what others ask for such a device]
+    #[arg(long)]
+    price: Option<HourlyPrice>,
     /// How many tasks the processor takes at a time [default: its cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     cpu_slots: Option<u16>,
@@ -45,6 +48,30 @@ pub struct Args {
     /// Share only GPUs whose name contains this
     #[arg(long, value_name = "NAME", conflicts_with = "no_gpu")]
     adapter: Option<String>,
+    /// Do not run containers
+    #[arg(long)]
+    no_containers: bool,
+    /// Do not render with Blender
+    #[arg(long)]
+    no_blender: bool,
+    /// Let containers reach the network if their job asks for it
+    #[arg(long)]
+    allow_network: bool,
+    /// Run containers on a kernel of their own (gVisor)
+    #[arg(long)]
+    gvisor: bool,
+    /// Share it whatever happens at it: nobody sits at this machine
+    #[arg(long)]
+    dedicated: bool,
+    /// When the machine is yours, and what it costs you [default: preferences.toml in the worker's folder]
+    #[arg(long, value_name = "FILE")]
+    preferences: Option<PathBuf>,
+    /// Set it up as a service of this user, which starts with the machine
+    #[arg(long, conflicts_with = "uninstall")]
+    install: bool,
+    /// Remove that service
+    #[arg(long)]
+    uninstall: bool,
     /// Which worker of this machine it is, if there are several
     #[arg(long, default_value_t = 1, hide = true)]
     number: u32,
@@ -52,9 +79,15 @@ pub struct Args {
 
 /// Shares the machine.
 pub async fn perform(settings: &Settings, args: &Args) -> Result<ExitCode> {
+    if args.install || args.uninstall {
+        return service::perform(settings, args.install);
+    }
     let mut interrupt = Interrupt::listen()?;
     private_files();
     let mut config = args.config(settings, settings.hub_url()?)?;
+    if args.price.is_none() && config.preferences.price == Price::Market {
+        config.market = market(&config).await;
+    }
     config.provider = provider(settings, &config).await?;
     let (stop, stopped) = watch::channel(false);
     let worker = tokio::spawn(gleaner_worker::run(config, stopped, |report| tell(&report)));
@@ -78,19 +111,58 @@ impl Args {
     pub fn config(&self, settings: &Settings, hub: String) -> Result<Config> {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let cores = u16::try_from(cores).unwrap_or(u16::MAX).min(Offer::SLOTS_MAX);
+        let dir = settings.folder()?.join("workers").join(self.number.to_string());
+        let preferences = self.preferences(&dir)?;
         Ok(Config {
             hub,
-            dir: settings.folder()?.join("workers").join(self.number.to_string()),
+            dir,
             name: self.name.clone().unwrap_or_else(machine_name),
             region: self.region.clone(),
             provider: None,
-            price_per_second: self.price.per_second(),
+            market: Vec::new(),
             cpu_slots: if self.no_cpu { 0 } else { self.cpu_slots.unwrap_or(cores) },
             gpu: !self.no_gpu,
             child: own_program()?,
             adapter: self.adapter.clone(),
+            containers: !self.no_containers,
+            blender: !self.no_blender,
+            network: self.allow_network,
+            gvisor: self.gvisor,
+            preferences,
         })
     }
+
+    /// What the owner wrote, and what the command line says over it.
+    fn preferences(&self, dir: &Path) -> Result<Preferences> {
+        let path = self.preferences.clone().unwrap_or_else(|| dir.join("preferences.toml"));
+        if self.preferences.is_some() && !path.exists() {
+            return Err(Advice::new(
+                format!("{} is not there", path.display()),
+                "name another file with --preferences",
+            )
+            .into());
+        }
+        let mut preferences = Preferences::read(&path).map_err(|error| {
+            let problem = format!("{}: {error}", path.display());
+            Advice::new(problem, "docs/providing.md says what the file may hold")
+        })?;
+        if let Some(price) = self.price {
+            preferences.price = Price::PerSecond(price.per_second());
+        }
+        if self.dedicated {
+            preferences.idle.unknown = Unknown::Share;
+            preferences.idle.input = YieldToInput::Never;
+            preferences.idle.fullscreen = false;
+        }
+        Ok(preferences)
+    }
+}
+
+/// What others ask for a second, by kind of device: the middle of the prices of those that are connected.
+async fn market(config: &Config) -> Vec<(DeviceKind, Amount)> {
+    let Ok(client) = Client::new(&config.hub, Token::new(""), "provider") else { return Vec::new() };
+    let Ok(prices) = client.get::<Vec<PriceView>>("/prices").await else { return Vec::new() };
+    prices.into_iter().map(|price| (price.kind, price.per_second)).collect()
 }
 
 /// The account that is paid, with its stake in place; none if the hub's money is on no chain. A worker has a wallet of
@@ -150,7 +222,39 @@ fn tell(report: &Report) {
                 words::span(Millis(*in_ms))
             ));
         }
+        Report::Screened { device, runtime, verdict: Ok(score) } => {
+            let score = words::grouped(u64::from(*score));
+            say(format!("the hub has tested {runtime} on device {device}: score {score}, work can come"));
+        }
+        Report::Screened { device, runtime, verdict: Err(why) } => {
+            say(format!("the hub's test of {runtime} on device {device} failed: {}", words::plain(why)));
+        }
+        Report::Rests { device, why: Some(why) } => {
+            say(format!("device {device} is yours now: {}", words::plain(why)));
+        }
+        Report::Rests { device, why: None } => say(format!("device {device} is shared again")),
+        Report::Freed { device, took, in_time } => {
+            let took = words::span(Millis(u64::try_from(took.as_millis()).unwrap_or(u64::MAX)));
+            let late = if *in_time { "" } else { ", later than you allow" };
+            say(format!("device {device} was free after {took}{late}"));
+        }
         Report::Finished { done, failed } => tracing::info!(done, failed, "attempts ended"),
+        Report::Earned { earned, energy } => say(earnings(*earned, *energy)),
+    }
+}
+
+/// What the worker has earned on this hub, and what is left of it after electricity.
+fn earnings(earned: Amount, energy: Option<Amount>) -> String {
+    let gross = words::money(earned);
+    match energy {
+        None => {
+            format!("earned {gross} so far; name tariff and gln_price in preferences.toml to see it net of electricity")
+        }
+        Some(energy) if energy <= earned => {
+            let net = words::money(Amount(earned.0 - energy.0));
+            format!("earned {gross} so far, {net} after {} of electricity", words::money(energy))
+        }
+        Some(energy) => format!("earned {gross} so far, less than the {} of electricity", words::money(energy)),
     }
 }
 

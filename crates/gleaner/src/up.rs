@@ -41,8 +41,9 @@ pub async fn perform(settings: &Settings, args: &Args) -> Result<ExitCode> {
         folder,
         listen: args.listen,
         workers: args.workers,
-        hub: Vec::new(),
-        share: vec!["--cpu-slots".to_owned(), slots.to_string()],
+        // These workers are nobody else's, and nobody else's wishes count at them.
+        hub: vec!["--trust-workers".to_owned()],
+        share: vec!["--dedicated".to_owned(), "--cpu-slots".to_owned(), slots.to_string()],
         environment: Vec::new(),
     };
     let spinner = spinner("starting the hub");

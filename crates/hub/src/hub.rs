@@ -8,6 +8,7 @@ use crate::live::Live;
 use crate::lock::FolderLock;
 use crate::metrics::Metrics;
 use crate::money::{self, Bell};
+use crate::screen::Screener;
 use crate::status::Status;
 use crate::token::Tokens;
 use crate::{Config, Error, logs};
@@ -178,12 +179,15 @@ fn open(
     let status = Arc::new(Status::default());
     let (handle, inbox) = channel(Arc::clone(&status));
     let live = Live::new();
+    let (of_tests, tested) = (Arc::clone(&metrics), Arc::clone(&data));
+    let screener = Screener::open(dir, tested, handle.clone(), of_tests, runtime.clone(), stopping.clone())?;
     let keeper = Keeper::new(Parts {
         journal,
         recovered,
         inbox,
         credit: config.credit,
         bell: Bell::default(),
+        screener: screener.clone(),
         live: live.clone(),
         logs: log_writer,
         metrics: Arc::clone(&metrics),
@@ -196,6 +200,7 @@ fn open(
         keeper: handle,
         tokens,
         data,
+        screener,
         inbox: uploads,
         relay_port: None,
         discovery_port: None,

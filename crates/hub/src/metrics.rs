@@ -60,6 +60,9 @@ pub(crate) struct Metrics {
     snapshot_micros: AtomicU64,
     connected: AtomicUsize,
     results_late: AtomicU64,
+    tests_begun: AtomicU64,
+    tests_passed: AtomicU64,
+    tests_failed: AtomicU64,
     /// HTTP connections and worker connections that are open.
     pub(crate) connections: AtomicUsize,
     /// Worker connections that were turned away or closed for what they sent.
@@ -79,6 +82,9 @@ impl Metrics {
             snapshot_micros: AtomicU64::new(0),
             connected: AtomicUsize::new(0),
             results_late: AtomicU64::new(0),
+            tests_begun: AtomicU64::new(0),
+            tests_passed: AtomicU64::new(0),
+            tests_failed: AtomicU64::new(0),
             connections: AtomicUsize::new(0),
             refused: AtomicU64::new(0),
             log_lines_lost: AtomicU64::new(0),
@@ -114,6 +120,17 @@ impl Metrics {
         self.results_late.load(Relaxed)
     }
 
+    /// Notes that a runtime of a worker is being tested.
+    pub(crate) fn test_began(&self) {
+        self.tests_begun.fetch_add(1, Relaxed);
+    }
+
+    /// Notes how a test ended; one whose worker went away does not.
+    pub(crate) fn test_ended(&self, is_right: bool) {
+        let counter = if is_right { &self.tests_passed } else { &self.tests_failed };
+        counter.fetch_add(1, Relaxed);
+    }
+
     /// Writes the hub's own counters.
     pub(crate) fn write(&self, text: &mut Text) {
         self.commit_micros.write(text, "gleaner_journal_commit_seconds", "Time to put one batch on disk.", 1e6);
@@ -126,6 +143,9 @@ impl Metrics {
         text.gauge("gleaner_connections", "Open connections, all kinds.", self.connections.load(Relaxed) as f64);
         text.gauge("gleaner_workers_connected", "Welcomed workers.", self.connected.load(Relaxed) as f64);
         text.counter("gleaner_workers_refused_total", "Workers turned away.", self.refused.load(Relaxed));
+        text.counter("gleaner_tests_begun_total", "Tests of workers begun.", self.tests_begun.load(Relaxed));
+        text.counter("gleaner_tests_passed_total", "Tests with a right answer.", self.tests_passed.load(Relaxed));
+        text.counter("gleaner_tests_failed_total", "Tests without one.", self.tests_failed.load(Relaxed));
         text.counter("gleaner_log_lines_lost_total", "Log lines lost.", self.log_lines_lost.load(Relaxed));
         process(text);
     }

@@ -61,7 +61,7 @@ impl End {
 struct Proved {
     key: WorkerKey,
     offer: Offer,
-    paused: bool,
+    resting: Vec<u16>,
     held: Vec<gleaner_wire::AttemptId>,
 }
 
@@ -126,7 +126,7 @@ async fn handshake(
             break message;
         }
     };
-    let ToHub::Hello { protocol, key, signature, offer, paused, held } = message else {
+    let ToHub::Hello { protocol, key, signature, offer, resting, held } = message else {
         return Err(End::refused("the first message must be a hello"));
     };
     if protocol != PROTOCOL {
@@ -141,7 +141,8 @@ async fn handshake(
     proves.map_err(|_| End::refused("the signature of the challenge does not match the key"))?;
     offer.check().map_err(|error| End::refused(error.to_string()))?;
     check_held(&held)?;
-    Ok(Proved { key, offer, paused, held })
+    check_resting(&resting)?;
+    Ok(Proved { key, offer, resting, held })
 }
 
 async fn join(
@@ -151,13 +152,13 @@ async fn join(
     outgoing: Backlog,
     queue: &mut BacklogReceiver,
 ) -> Result<WorkerId, End> {
-    let Proved { key, offer, paused, held } = proved;
+    let Proved { key, offer, resting, held } = proved;
     if let (Some(money), Some(provider)) = (&shared.money, offer.provider) {
         let seen = money.see_stake(&shared.keeper, provider).await;
         seen.map_err(|trouble| End::Refused(format!("the stake of {provider} cannot be looked at: {trouble}")))?;
     }
     let (welcome, welcomed) = oneshot::channel();
-    let join = Join { key, session, offer, paused, held, outgoing, welcome };
+    let join = Join { key, session, offer, resting, held, outgoing, welcome };
     shared.keeper.send(Command::Join(Box::new(join))).await.map_err(|_| End::Gone)?;
     // A worker that is not let in is told why.
     welcomed.await.map_err(|_| queue.refusal().map_or(End::Gone, End::Refused))
@@ -233,7 +234,10 @@ async fn listen(
                 Report::Held(held)
             }
             ToHub::Finished { batch, results } => {
-                Report::Finished { batch, results: check_results(shared, results).await? }
+                let results = check_results(shared, results).await?;
+                // Ends of tests go to who runs them; the batch is acknowledged in any case.
+                let results = shared.screener.take(worker, results);
+                Report::Finished { batch, results }
             }
             ToHub::Log { attempt, text } => {
                 if text.len() > LOG_BYTES_MAX {
@@ -247,8 +251,19 @@ async fn listen(
                 }
                 Report::Data(held)
             }
-            ToHub::Paused => Report::Paused,
-            ToHub::Resumed => Report::Resumed,
+            ToHub::Resting(devices) => {
+                check_resting(&devices)?;
+                Report::Resting(devices)
+            }
+            ToHub::Saved { attempt, checkpoint } => {
+                let data = Arc::clone(&shared.data);
+                let held = tokio::task::spawn_blocking(move || data.holds_output(&checkpoint)).await;
+                if !held.unwrap_or(false) {
+                    // Whoever tries the task next starts from the one before.
+                    continue;
+                }
+                Report::Saved { attempt, checkpoint }
+            }
             ToHub::Leaving => return Ok(()),
         };
         shared.keeper.send(Command::Worker { worker, session, report }).await.map_err(|_| End::Gone)?;
@@ -258,6 +273,13 @@ async fn listen(
 fn check_held(held: &[gleaner_wire::AttemptId]) -> Result<(), End> {
     if held.len() > ATTEMPTS_HELD_MAX {
         return Err(End::refused(format!("a worker may hold at most {ATTEMPTS_HELD_MAX} attempts")));
+    }
+    Ok(())
+}
+
+fn check_resting(devices: &[u16]) -> Result<(), End> {
+    if devices.len() > Offer::DEVICES_MAX {
+        return Err(End::refused(format!("a worker has at most {} devices", Offer::DEVICES_MAX)));
     }
     Ok(())
 }

@@ -11,6 +11,7 @@ use gleaner_wire::{Amount, AttemptId, Finished, InputSpec, JobId, Outcome, Outpu
 use crate::job_plan::JobPlan;
 use crate::order_books::OrderBooks;
 use crate::scenario::Scenario;
+use crate::test_books::TestBooks;
 
 /// An attempt that was started.
 struct Started {
@@ -52,6 +53,7 @@ pub(crate) struct Books {
     earned: Vec<Amount>,
     /// Where money is on a chain.
     orders: Option<OrderBooks>,
+    tests: TestBooks,
 }
 
 impl Books {
@@ -64,11 +66,17 @@ impl Books {
             attempts: BTreeMap::new(),
             earned: Vec::new(),
             orders: OrderBooks::new(scenario),
+            tests: TestBooks::new(scenario.screening),
         }
     }
 
     /// Looks at an event before it is applied.
     pub fn before(&mut self, core: &Core, event: &Event) -> Result<Claim, String> {
+        let attempts = &self.attempts;
+        self.tests.before(event, |attempt| {
+            let started = attempts.get(&attempt).filter(|_| core.runs(attempt))?;
+            Some((started.worker, (started.job, started.group, started.index)))
+        });
         if let Some(orders) = &mut self.orders {
             let lost = orders.before(event)?;
             if !lost.is_empty() {
@@ -88,6 +96,9 @@ impl Books {
             | Event::WorkerLeft { .. }
             | Event::WorkerPaused { .. }
             | Event::WorkerResumed { .. }
+            | Event::DevicesRest { .. }
+            | Event::Screened { .. }
+            | Event::Saved { .. }
             | Event::WorkerReadmitted { .. }
             | Event::LeasesRenewed { .. }
             | Event::Holds { .. }
@@ -186,13 +197,19 @@ impl Books {
             Effect::WelcomeWorker { worker, session } => {
                 let count = self.earned.len().max(worker.0 as usize + 1);
                 self.earned.resize(count, Amount::ZERO);
+                self.tests.welcome(*worker)?;
                 self.orders.as_mut().map_or(Ok(()), |orders| orders.welcome(core, *worker, *session))
             }
             Effect::DisconnectWorker { worker, .. } => {
                 self.orders.iter_mut().for_each(|orders| orders.send_away(*worker));
                 Ok(())
             }
-            Effect::RefuseWorker { .. }
+            Effect::Screen { .. } => self.tests.screen(effect),
+            Effect::TellScreened { worker, device, runtime, verdict } => {
+                self.tests.told(*worker, *device, *runtime, verdict.is_ok())
+            }
+            Effect::TellPaused { .. }
+            | Effect::RefuseWorker { .. }
             | Effect::LockOrder { .. }
             | Effect::RefuseJob { .. }
             | Effect::AnnounceJob { .. }
@@ -214,6 +231,7 @@ impl Books {
         let booked = self.jobs.get(&job).ok_or("an attempt of a job that was never accepted")?;
         ensure(!booked.done.contains(&(group, index)), || format!("{} is started again after it was done", name()))?;
         self.orders.as_ref().map_or(Ok(()), |orders| orders.start(worker, job))?;
+        self.tests.start(core, worker, &start)?;
         let price = device.price_per_second;
         let before = self.attempts.insert(attempt, Started { worker, job, group, index, price, ended: false });
         ensure(before.is_none(), || format!("attempt {attempt} was started twice"))
@@ -301,11 +319,15 @@ fn check_outputs(core: &Core, job: JobId, plan: &JobPlan) -> Result<(), String> 
             let read = |input: &InputSpec| match input {
                 InputSpec::Output { group, .. } => {
                     let from = &outputs[usize::from(*group)];
-                    Some(if from.len() == 1 { from[0] } else { from[*index as usize] })
+                    vec![if from.len() == 1 { from[0] } else { from[*index as usize] }]
                 }
-                InputSpec::File { .. } | InputSpec::Folder { .. } | InputSpec::Gather { .. } => None,
+                InputSpec::Share { group, per, .. } => {
+                    let first = *index as usize * *per as usize;
+                    outputs[usize::from(*group)][first..first + *per as usize].to_vec()
+                }
+                InputSpec::File { .. } | InputSpec::Folder { .. } | InputSpec::Gather { .. } => vec![],
             };
-            let reads: Vec<Output> = spec.inputs.iter().filter_map(read).collect();
+            let reads: Vec<Output> = spec.inputs.iter().flat_map(read).collect();
             let truth = plan.truths[usize::from(group)].output(spec.extent.value(*index), &reads);
             ensure(truth == *output, || format!("task {job}.{group}.{index} has a wrong output"))?;
         }

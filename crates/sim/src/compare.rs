@@ -122,6 +122,7 @@ impl Node {
                 | Fate::Break { .. }
                 | Fate::Leave { .. }
                 | Fate::Pause { .. }
+                | Fate::Rest { .. }
                 | Fate::Forge { .. }
                 | Fate::Babble { .. }
                 | Fate::Reoffer { .. }

@@ -25,7 +25,8 @@ fn set(seed: u64, number: u64, bytes: u64) -> DataRef {
 /// The file's tasks read a dataset.
 fn read(job: &mut JobPlan, task: usize, data: DataRef) {
     let folder = Some(Source::Data(data));
-    let input = InputFile { name: "set".into(), file: None, folder, dataset: None, from: None, same_index: false };
+    let input =
+        InputFile { name: "set".into(), file: None, folder, dataset: None, from: None, same_index: false, per: None };
     job.file.tasks[task].inputs.push(input);
 }
 
@@ -71,5 +72,5 @@ pub(crate) fn holding(seed: u64, prefer: Prefer) -> Scenario {
     });
     let jobs = jobs.collect();
     let replay = "cargo nextest run -p gleaner-sim --test data".into();
-    Scenario { seed, replay, faults, workers, jobs, fates: vec![], calm_at: 0, chain: None, data_aware: true }
+    Scenario::plain(seed, replay, faults, workers, jobs, vec![])
 }

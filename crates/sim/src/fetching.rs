@@ -6,7 +6,7 @@ use crate::world::{What, World};
 
 /// What an attempt of this group reads.
 pub(crate) fn sets(spec: &TaskSpec) -> Vec<DataRef> {
-    spec.inputs.iter().filter_map(InputSpec::data).chain([spec.work.program()]).collect()
+    spec.inputs.iter().filter_map(InputSpec::data).chain(spec.work.program()).collect()
 }
 
 impl World<'_> {

@@ -1,9 +1,10 @@
 //! What the hub's shell does in the world: hears workers, acts on effects, answers clients.
 use gleaner_core::{Effect, Event, Session};
-use gleaner_wire::{JobId, Millis, ToHub, ToWorker, WorkerId, WorkerKey};
+use gleaner_wire::{Amount, JobId, Millis, ToHub, ToWorker, WorkerId, WorkerKey};
 
 use crate::chain::Chain;
 use crate::scenario::MILLISECOND;
+use crate::testing::Test;
 use crate::world::{Answer, What, World};
 
 /// How long the archive takes.
@@ -17,7 +18,7 @@ impl World<'_> {
         if !self.hub_up {
             return Ok(());
         }
-        if let ToHub::Hello { key, offer, paused, held, .. } = message {
+        if let ToHub::Hello { key, offer, resting, held, .. } = message {
             offer.check().map_err(|error| error.to_string())?;
             if let Some(provider) = offer.provider {
                 self.see_stake(provider)?;
@@ -30,7 +31,7 @@ impl World<'_> {
                 self.agenda.note(seen, What::Ended { worker, session: old });
                 self.agenda.note(seen, What::Cut { worker, session: old });
             }
-            return self.tell(Event::WorkerJoined { key, session: Session(session), offer, paused, held });
+            return self.tell(Event::WorkerJoined { key, session: Session(session), offer, resting, held });
         }
         let (Some(id), true) = (self.numbers[worker as usize], self.sessions[worker as usize] == Some(session)) else {
             let seen = self.now + self.latency(worker);
@@ -41,12 +42,12 @@ impl World<'_> {
             ToHub::Heartbeat { held } => self.tell(Event::LeasesRenewed { worker: id, held }),
             ToHub::Finished { batch, results } => {
                 self.tell(Event::AttemptsFinished { worker: id, results })?;
-                self.send_to_worker(worker, ToWorker::Acknowledge { batch });
+                self.send_to_worker(worker, ToWorker::Acknowledge { batch, earned: Amount::ZERO });
                 Ok(())
             }
             ToHub::Holds(held) => self.tell(Event::Holds { worker: id, held }),
-            ToHub::Paused => self.tell(Event::WorkerPaused { worker: id }),
-            ToHub::Resumed => self.tell(Event::WorkerResumed { worker: id }),
+            ToHub::Resting(devices) => self.tell(Event::DevicesRest { worker: id, devices }),
+            ToHub::Saved { attempt, checkpoint } => self.tell(Event::Saved { worker: id, attempt, checkpoint }),
             ToHub::Leaving => {
                 self.sessions[worker as usize] = None;
                 self.tell(Event::WorkerLeft { worker: id, session: Session(session) })
@@ -76,6 +77,9 @@ impl World<'_> {
             Effect::ArchiveJob { job } => self.note_end(*job),
             Effect::StartAttempt { .. }
             | Effect::CancelAttempt { .. }
+            | Effect::TellPaused { .. }
+            | Effect::Screen { .. }
+            | Effect::TellScreened { .. }
             | Effect::DisconnectWorker { .. }
             | Effect::RefuseWorker { .. }
             | Effect::LockOrder { .. }
@@ -120,6 +124,17 @@ impl World<'_> {
                 }
                 Effect::CancelAttempt { worker, attempt } => {
                     self.send_to_worker(self.indices[worker.0 as usize], ToWorker::Cancel(vec![*attempt]));
+                }
+                Effect::TellPaused { worker, paused } => {
+                    self.send_to_worker(self.indices[worker.0 as usize], ToWorker::Paused(*paused));
+                }
+                Effect::Screen { worker, session, device, runtime } => {
+                    self.test(Test { worker: *worker, session: *session, device: *device, runtime: *runtime });
+                }
+                Effect::TellScreened { worker, device, runtime, verdict } => {
+                    let (device, runtime, verdict) = (*device, *runtime, verdict.clone());
+                    let told = ToWorker::Screened { device, runtime, verdict };
+                    self.send_to_worker(self.indices[worker.0 as usize], told);
                 }
                 Effect::DisconnectWorker { worker, .. } => self.hang_up(*worker),
                 Effect::RefuseWorker { session, .. } => self.refuse_worker(*session),

@@ -1,9 +1,21 @@
 //! The jobs of a world: what their requesters submit, and what is true of their tasks but unknown to the hub.
-use gleaner_wire::job_file::{Budget, InputFile, JobFile, KernelFile, NeedsFile, Prefer, Source, TaskFile, TilesFile};
+use std::collections::BTreeMap;
+
+use gleaner_wire::job_file::{
+    BlenderFile, Budget, ContainerFile, InputFile, JobFile, KernelFile, NeedsFile, Prefer, Source, TaskFile, TilesFile,
+};
 use gleaner_wire::{Amount, BlobRef, ByteSize, Cause, DeviceNeed, Hash, Output, Runtime, TASKS_MAX};
 
 use crate::chance::{Chance, mix, mix_two};
 use crate::scenario::{MILLISECOND, REGIONS};
+
+/// What the elements of a group read of another one.
+#[derive(Clone, Copy, Debug)]
+enum Reads {
+    Whole,
+    SameIndex,
+    Share(u32),
+}
 
 /// What is true of the tasks of one group.
 #[derive(Clone, Debug)]
@@ -123,46 +135,58 @@ struct Form<'a> {
 impl Form<'_> {
     fn fill(&mut self) {
         let count = self.chance.log_uniform(2, 250);
-        match self.chance.below(6) {
+        match self.chance.below(7) {
             0 => self.add("one", Runtime::Wasm, 1, &[]),
             1 => self.add("array", Runtime::Wasm, count, &[]),
             2 => self.add_tiles(),
             3 => {
                 self.add("fork", Runtime::Wasm, count, &[]);
-                self.add("join", Runtime::Wasm, 1, &[("fork", false)]);
+                self.add("join", Runtime::Wasm, 1, &[("fork", Reads::Whole)]);
             }
             4 => {
                 let count = count.min(80);
                 self.add("seed", Runtime::Wasm, 1, &[]);
-                self.add("first", Runtime::Wasm, count, &[("seed", false)]);
-                self.add("second", Runtime::Wgsl, count, &[("first", true)]);
-                self.add("third", Runtime::Wasm, count, &[("first", true), ("second", true)]);
-                self.add("join", Runtime::Wasm, 1, &[("third", false), ("seed", false)]);
+                self.add("first", Runtime::Wasm, count, &[("seed", Reads::Whole)]);
+                self.add("second", Runtime::Wgsl, count, &[("first", Reads::SameIndex)]);
+                self.add("third", Runtime::Wasm, count, &[("first", Reads::SameIndex), ("second", Reads::SameIndex)]);
+                self.add("join", Runtime::Wasm, 1, &[("third", Reads::Whole), ("seed", Reads::Whole)]);
+            }
+            5 => {
+                let (frames, pieces) = (self.chance.log_uniform(1, 40), self.chance.between(1, 5));
+                self.add("look", Runtime::Wasm, 1, &[]);
+                self.add("pieces", Runtime::Wgsl, frames * pieces, &[("look", Reads::Whole)]);
+                let reads = [("look", Reads::Whole), ("pieces", Reads::Share(pieces as u32))];
+                self.add("frames", Runtime::Wasm, frames, &reads);
+                self.add("film", Runtime::Wasm, 1, &[("frames", Reads::Whole)]);
             }
             _ => {
                 self.add("root", Runtime::Wasm, 1, &[]);
-                self.add("left", Runtime::Wasm, count.min(20), &[("root", false)]);
-                self.add("right", Runtime::Wgsl, 1, &[("root", false)]);
-                self.add("both", Runtime::Wasm, 1, &[("left", false), ("right", false)]);
+                self.add("left", Runtime::Wasm, count.min(20), &[("root", Reads::Whole)]);
+                self.add("right", Runtime::Wgsl, 1, &[("root", Reads::Whole)]);
+                self.add("both", Runtime::Wasm, 1, &[("left", Reads::Whole), ("right", Reads::Whole)]);
             }
         }
     }
 
-    fn add(&mut self, name: &str, runtime: Runtime, count: u64, inputs: &[(&str, bool)]) {
+    fn add(&mut self, name: &str, runtime: Runtime, count: u64, inputs: &[(&str, Reads)]) {
         let program = self.truth();
-        let input = |(from, same_index): &(&str, bool)| InputFile {
+        let input = |(from, reads): &(&str, Reads)| InputFile {
             name: format!("in-{from}"),
             file: None,
             folder: None,
             dataset: None,
             from: Some((*from).to_owned()),
-            same_index: *same_index,
+            same_index: matches!(reads, Reads::SameIndex),
+            per: match reads {
+                Reads::Share(per) => Some(*per),
+                Reads::Whole | Reads::SameIndex => None,
+            },
         };
         let inputs = inputs.iter().map(input).collect();
         let each = (count > 1).then(|| format!("1..{count}"));
         let memo = self.chance.hits(800);
         let kernel = match runtime {
-            Runtime::Wasm => KernelFile::default(),
+            Runtime::Wasm | Runtime::Container | Runtime::Blender => KernelFile::default(),
             Runtime::Wgsl => kernel(),
         };
         self.tasks.push(TaskFile { each, inputs, memo, kernel, ..task(name, runtime, program) });
@@ -195,9 +219,10 @@ fn task(name: &str, runtime: Runtime, program: u64) -> TaskFile {
     TaskFile {
         name: name.into(),
         runtime,
-        program: Source::Data(BlobRef::of(&program.to_le_bytes()).into()),
+        program: Some(Source::Data(BlobRef::of(&program.to_le_bytes()).into())),
         each: None,
         tiles: None,
+        sweep: BTreeMap::new(),
         inputs: vec![],
         needs: NeedsFile::default(),
         time_max: Some("6h".into()),
@@ -205,6 +230,8 @@ fn task(name: &str, runtime: Runtime, program: u64) -> TaskFile {
         memo: true,
         args: vec![],
         kernel: KernelFile::default(),
+        container: ContainerFile::default(),
+        blender: BlenderFile::default(),
     }
 }
 

@@ -25,6 +25,8 @@ mod report;
 mod scenario;
 mod seeds;
 mod strike;
+mod test_books;
+mod testing;
 mod trace;
 mod worker;
 mod worker_side;

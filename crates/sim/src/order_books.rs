@@ -85,6 +85,9 @@ impl OrderBooks {
             | Event::WorkerJoined { .. }
             | Event::WorkerPaused { .. }
             | Event::WorkerResumed { .. }
+            | Event::DevicesRest { .. }
+            | Event::Screened { .. }
+            | Event::Saved { .. }
             | Event::WorkerReadmitted { .. }
             | Event::LeasesRenewed { .. }
             | Event::Holds { .. }

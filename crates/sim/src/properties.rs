@@ -27,9 +27,8 @@ fn scenario(workers: u32, jobs: Vec<JobPlan>, fates: Vec<(u64, Fate)>) -> Scenar
         ..WorkerPlan::gpu(&mut chance, &faults)
     };
     let workers = (0..workers).map(equal).collect();
-    let calm_at = faults.calm_at_ms * MILLISECOND;
     let replay = "cargo nextest run -p gleaner-sim".into();
-    Scenario { seed: 1, replay, faults, workers, jobs, fates, calm_at, chain: None, data_aware: true }
+    Scenario::plain(1, replay, faults, workers, jobs, fates)
 }
 
 fn play(scenario: &Scenario) -> World<'_> {

@@ -17,6 +17,10 @@ const UNEVEN_NODES: u32 = 60;
 /// Workers of a small world that can do anything and whose devices never break.
 const UNIVERSAL: usize = 3;
 
+/// Small worlds in which workers are tested, and in which they save how far they are, per mille.
+const WITH_TESTS: u32 = 333;
+const WITH_CHECKPOINTS: u32 = 500;
+
 /// What reaches a machine in a second, and what it keeps, where nobody looks.
 const LINE: u64 = 12_500_000;
 const ROOM: u64 = 100_000_000_000;
@@ -60,6 +64,8 @@ pub(crate) enum Fate {
     Slow { worker: u32, pace: u32 },
     /// The owner wants the machine for a while; what runs is handed back or finished.
     Pause { worker: u32, for_ms: u64, hands_back: bool },
+    /// The owner wants one device of it for a while.
+    Rest { worker: u32, device: u16, for_ms: u64, hands_back: bool },
     /// The worker sends a result for an attempt of somebody else.
     Forge { worker: u32 },
     /// The worker sends results for attempts that never were.
@@ -87,6 +93,10 @@ pub(crate) struct Scenario {
     pub chain: Option<ChainPlan>,
     /// Whether placement knows who holds which data.
     pub data_aware: bool,
+    /// Whether workers are tested before they get work.
+    pub screening: bool,
+    /// Whether workers save how far their attempts are.
+    pub saving: bool,
 }
 
 impl Scenario {
@@ -105,7 +115,9 @@ impl Scenario {
         data_plan::add_data(seed, &mut workers, &mut jobs);
         let replay = format!("gleaner sim --seeds 1 --from {seed}");
         let chain = ChainPlan::drawn(seed, workers.len(), faults.calm_at_ms);
-        Self::with_fates(seed, replay, faults, workers, jobs, &mut chance).on(chain)
+        let scenario = Self::with_fates(seed, replay, faults, workers, jobs, &mut chance).on(chain);
+        let mut chance = Chance::new(mix_two(seed, 0x7e57));
+        Self { screening: chance.hits(WITH_TESTS), saving: chance.hits(WITH_CHECKPOINTS), ..scenario }
     }
 
     /// A world of GPU workers and arrays of short tasks, as large as you like.
@@ -136,8 +148,7 @@ impl Scenario {
             fates.push((at, fate));
         }
         let replay = format!("gleaner sim compare --seeds 1 --from {seed}");
-        let calm_at = faults.calm_at_ms * MILLISECOND;
-        Self { seed, replay, faults, workers, jobs, fates, calm_at, chain: None, data_aware: true }
+        Self::plain(seed, replay, faults, workers, jobs, fates)
     }
 
     /// The same world with its money on this chain: workers and requesters have accounts.
@@ -156,7 +167,8 @@ impl Scenario {
     /// What the hub is founded with.
     pub fn params(&self) -> Params {
         let stake_min = self.chain.as_ref().map_or(Amount::ZERO, |chain| chain.stake_min);
-        Params { orders: self.chain.is_some(), stake_min, data_aware: self.data_aware, ..Params::default() }
+        let (data_aware, screening) = (self.data_aware, self.screening);
+        Params { orders: self.chain.is_some(), stake_min, data_aware, screening, ..Params::default() }
     }
 
     /// How many tasks the first job has.
@@ -174,8 +186,21 @@ impl Scenario {
         chance: &mut Chance,
     ) -> Self {
         let fates = fates(chance, &faults, workers.len() as u32);
+        Self::plain(seed, replay, faults, workers, jobs, fates)
+    }
+
+    /// A world with its money at the hub, in which nobody is tested and nothing is saved.
+    pub fn plain(
+        seed: u64,
+        replay: String,
+        faults: Faults,
+        workers: Vec<WorkerPlan>,
+        jobs: Vec<JobPlan>,
+        fates: Vec<(u64, Fate)>,
+    ) -> Self {
         let calm_at = faults.calm_at_ms * MILLISECOND;
-        Self { seed, replay, faults, workers, jobs, fates, calm_at, chain: None, data_aware: true }
+        let (chain, data_aware, screening, saving) = (None, true, false, false);
+        Self { seed, replay, faults, workers, jobs, fates, calm_at, chain, data_aware, screening, saving }
     }
 }
 
@@ -214,7 +239,8 @@ fn fate(chance: &mut Chance, faults: &Faults, worker: u32) -> Fate {
         5 => Fate::Pause { worker, for_ms: away_ms, hands_back: chance.hits(500) },
         6 => Fate::Forge { worker },
         7 => Fate::Babble { worker },
-        _ => Fate::Reoffer { worker },
+        8 => Fate::Reoffer { worker },
+        _ => Fate::Rest { worker, device: chance.below(2) as u16, for_ms: away_ms, hands_back: chance.hits(500) },
     }
 }
 
@@ -273,11 +299,13 @@ impl WorkerPlan {
         let score = self.score + (twist >> 1 & 1) as u32 * self.score / 4;
         DeviceOffer {
             kind,
-            name: kind.to_string(),
+            name: if twist >> 7 & 3 == 3 { format!("another {kind}") } else { kind.to_string() },
             memory: ByteSize::mib(u64::from(self.memory_gib) * 1024),
+            cards: 1,
             slots: (self.slots + (twist >> 2 & 3) as u16).saturating_sub((twist >> 4 & 3) as u16).max(1),
+            network: false,
             price_per_second: Amount(self.price + (twist >> 6 & 1) * self.price),
-            runtimes: vec![RuntimeOffer { runtime, score, loops_max }],
+            runtimes: vec![RuntimeOffer { runtime, score, loops_max, engine: None }],
         }
     }
 }

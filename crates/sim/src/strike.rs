@@ -33,7 +33,8 @@ impl World<'_> {
                 let ends = self.workers[worker as usize].set_pace(self.now, pace);
                 self.note_end_of_run(worker, ends);
             }
-            Fate::Pause { worker, for_ms, hands_back } => self.pause(worker, for_ms, hands_back),
+            Fate::Pause { worker, for_ms, hands_back } => self.rest(worker, None, for_ms, hands_back),
+            Fate::Rest { worker, device, for_ms, hands_back } => self.rest(worker, Some(device), for_ms, hands_back),
             Fate::Forge { worker } => self.forge(worker),
             Fate::Babble { worker } => self.babble(worker),
             Fate::Reoffer { worker } => {
@@ -59,13 +60,13 @@ impl World<'_> {
         self.disconnect(worker, away_ms * MILLISECOND);
     }
 
-    fn pause(&mut self, worker: u32, for_ms: u64, hands_back: bool) {
-        let state = &mut self.workers[worker as usize];
-        if std::mem::replace(&mut state.paused, true) {
+    fn rest(&mut self, worker: u32, only: Option<u16>, for_ms: u64, hands_back: bool) {
+        if !self.workers[worker as usize].rest(only) {
             return;
         }
         self.agenda.note(self.now + for_ms * MILLISECOND, What::GiveBack { worker });
-        self.send_to_hub(worker, ToHub::Paused);
+        let resting = self.workers[worker as usize].resting();
+        self.send_to_hub(worker, ToHub::Resting(resting));
         if hands_back {
             self.hand_back(worker);
         }
@@ -75,7 +76,8 @@ impl World<'_> {
     fn hand_back(&mut self, worker: u32) {
         let state = &self.workers[worker as usize];
         let with = |waiting: bool| {
-            let held = state.held.iter().filter(move |(_, held)| match held.progress {
+            let resting = state.held.iter().filter(move |(_, held)| state.resting.contains(&held.device));
+            let held = resting.filter(move |(_, held)| match held.progress {
                 Progress::Fetching | Progress::Waiting => waiting,
                 Progress::Running { .. } => !waiting,
                 Progress::Ended => false,
@@ -85,6 +87,9 @@ impl World<'_> {
         let all: Vec<AttemptId> = with(true).chain(with(false)).collect();
         let mut results = Vec::new();
         for attempt in all {
+            if self.scenario.saving && self.chance.hits(500) {
+                self.save(worker, attempt);
+            }
             let (ran, next) = self.workers[worker as usize].leave_device(self.now, attempt);
             self.note_end_of_run(worker, next);
             let outcome = Outcome::Failed { cause: Cause::RefusedByOwner, detail: "the owner is back".into() };
@@ -97,8 +102,9 @@ impl World<'_> {
 
     pub fn give_back(&mut self, worker: u32) {
         // A crash has given it back already. In the calm it is said in any case: the first word may have been lost.
-        if std::mem::replace(&mut self.workers[worker as usize].paused, false) || self.calm {
-            self.send_to_hub(worker, ToHub::Resumed);
+        let resting = std::mem::take(&mut self.workers[worker as usize].resting);
+        if !resting.is_empty() || self.calm {
+            self.send_to_hub(worker, ToHub::Resting(Vec::new()));
         }
     }
 
@@ -115,6 +121,11 @@ impl World<'_> {
         let output = Output::inline(b"forged").expect("short");
         let results = vec![Finished { attempt, ran: Micros(u64::MAX), outcome: Outcome::Done(output) }];
         self.send_to_hub(worker, ToHub::Finished { batch: 0, results });
+        // And says how far somebody else is.
+        let other = *self.chance.pick(&others);
+        let attempts = self.workers[other as usize].holds();
+        let attempt = *self.chance.pick(&attempts);
+        self.send_to_hub(worker, ToHub::Saved { attempt, checkpoint: output });
     }
 
     fn babble(&mut self, worker: u32) {

@@ -44,6 +44,16 @@ impl Trace {
             Effect::ArchiveJob { job } => (9, job.0, 0, ""),
             Effect::RefuseWorker { session, reason } => (10, session.0, 0, reason),
             Effect::LockOrder { job } => (11, job.0, 0, ""),
+            Effect::TellPaused { worker, paused } => (12, worker.0.into(), u64::from(*paused), ""),
+            Effect::Screen { worker, session, device, runtime } => {
+                self.hasher.update(&session.0.to_le_bytes());
+                (13, worker.0.into(), u64::from(*device) << 8 | *runtime as u64, "")
+            }
+            Effect::TellScreened { worker, device, runtime, verdict } => {
+                self.hasher.update(&verdict.as_ref().map_or(0, |score| *score).to_le_bytes());
+                let why = verdict.as_ref().err().map_or("", String::as_str);
+                (14, worker.0.into(), u64::from(*device) << 8 | *runtime as u64, why)
+            }
         };
         let mut record = [kind; 17];
         record[1..9].copy_from_slice(&first.to_le_bytes());

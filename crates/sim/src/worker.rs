@@ -71,7 +71,8 @@ pub(crate) struct Worker {
     pub connections: u32,
     /// Times it has changed its offer.
     pub version: u32,
-    pub paused: bool,
+    /// The devices that its owner needs.
+    pub resting: BTreeSet<u16>,
     pub frozen_until: u64,
     /// Whether a heartbeat is on the agenda.
     pub beating: bool,
@@ -97,7 +98,7 @@ impl Worker {
             session: None,
             connections: 0,
             version: 0,
-            paused: false,
+            resting: BTreeSet::new(),
             frozen_until: 0,
             beating: false,
             welcomed: false,
@@ -120,6 +121,19 @@ impl Worker {
         for (device, offered) in self.devices.iter_mut().zip(&offer.devices) {
             device.slots = offered.slots;
         }
+    }
+
+    /// Its owner needs these of its devices, or all of them; says whether that is new.
+    pub fn rest(&mut self, only: Option<u16>) -> bool {
+        let devices = (0..).zip(&self.devices).map(|(device, _)| device);
+        let before = self.resting.len();
+        self.resting.extend(devices.filter(|device| only.is_none_or(|only| only == *device)));
+        self.resting.len() > before
+    }
+
+    /// The devices that its owner needs now.
+    pub fn resting(&self) -> Vec<u16> {
+        self.resting.iter().copied().collect()
     }
 
     /// Everything it holds, ended or not.
@@ -221,7 +235,7 @@ impl Worker {
         self.held.clear();
         self.unacknowledged.clear();
         self.devices.clear();
-        self.paused = false;
+        self.resting.clear();
     }
 
     /// Puts results into a batch that is kept until the hub says that it has it.

@@ -1,5 +1,5 @@
 //! What workers do in the world: dial, run what they are given, send results until they are acknowledged.
-use gleaner_wire::{AttemptId, Cause, Finished, Micros, Outcome, PROTOCOL, StartAttempt, ToHub, ToWorker};
+use gleaner_wire::{AttemptId, Cause, Finished, Micros, Outcome, Output, PROTOCOL, StartAttempt, ToHub, ToWorker};
 
 use crate::chance::mix;
 use crate::fetching;
@@ -45,8 +45,8 @@ impl World<'_> {
         state.session = Some(u64::from(connections) << 32 | u64::from(worker));
         let offer = self.scenario.workers[worker as usize].offer(worker, state.version);
         state.set_devices(&offer);
-        let (paused, held) = (state.paused, state.holds());
-        let hello = ToHub::Hello { protocol: PROTOCOL, key: key(worker), signature: Vec::new(), offer, paused, held };
+        let (resting, held) = (state.resting(), state.holds());
+        let hello = ToHub::Hello { protocol: PROTOCOL, key: key(worker), signature: Vec::new(), offer, resting, held };
         self.send_to_hub(worker, hello);
         self.agenda.note(self.now + DIAL_RETRY, What::Dial { worker, connections });
     }
@@ -101,8 +101,13 @@ impl World<'_> {
                 self.keep_beating(worker);
             }
             ToWorker::Cancel(attempts) => attempts.into_iter().for_each(|attempt| self.call_off(worker, attempt)),
-            ToWorker::Acknowledge { batch } => self.workers[worker as usize].acknowledge(batch),
-            ToWorker::Challenge { .. } | ToWorker::Refused { .. } | ToWorker::Spec { .. } | ToWorker::Forget(_) => {}
+            ToWorker::Acknowledge { batch, .. } => self.workers[worker as usize].acknowledge(batch),
+            ToWorker::Challenge { .. }
+            | ToWorker::Refused { .. }
+            | ToWorker::Spec { .. }
+            | ToWorker::Forget(_)
+            | ToWorker::Paused(_)
+            | ToWorker::Screened { .. } => {}
         }
     }
 
@@ -116,7 +121,8 @@ impl World<'_> {
             progress: Progress::Fetching,
             turn: 0,
             limit: micros(start.time_ms),
-            work: truth.work(value),
+            // Half of it was done before.
+            work: if start.checkpoint.is_some() { truth.work(value) / 2 } else { truth.work(value) },
             output: (!truth.is_faulty(value)).then(|| truth.output(value, &start.outputs)),
             cause: truth.cause,
             sets: fetching::sets(spec),
@@ -195,8 +201,22 @@ impl World<'_> {
         state.beating = false;
         let held = state.holds();
         if !held.is_empty() {
+            if self.scenario.saving {
+                let attempt = *self.chance.pick(&held);
+                self.save(worker, attempt);
+            }
             self.send_to_hub(worker, ToHub::Heartbeat { held });
             self.keep_beating(worker);
+        }
+    }
+
+    /// Saves how far an attempt is, if it runs.
+    pub fn save(&mut self, worker: u32, attempt: AttemptId) {
+        let held = &self.workers[worker as usize].held;
+        if held.get(&attempt).is_some_and(|held| matches!(held.progress, Progress::Running { .. })) {
+            let content = [attempt.0.to_le_bytes(), self.now.to_le_bytes()].concat();
+            let checkpoint = Output::inline(&content).expect("16 bytes are short");
+            self.send_to_hub(worker, ToHub::Saved { attempt, checkpoint });
         }
     }
 }

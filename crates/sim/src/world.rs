@@ -12,6 +12,7 @@ use crate::chance::{Chance, mix_two};
 use crate::hub::{Hub, Journal};
 use crate::report::{Report, Violation};
 use crate::scenario::{MILLISECOND, Scenario};
+use crate::testing::Test;
 use crate::trace::Trace;
 use crate::worker::Worker;
 
@@ -51,6 +52,8 @@ pub(crate) enum What {
     Ended { worker: u32, session: u64 },
     /// A worker sees its connection end.
     Cut { worker: u32, session: u64 },
+    /// A test of a worker ends.
+    Tested(Test, Result<u32, String>),
     /// The owner gives the worker back.
     GiveBack { worker: u32 },
     /// A fate strikes.
@@ -241,6 +244,7 @@ impl<'a> World<'a> {
             What::Beat { worker } => self.beat(worker),
             What::Ended { worker, session } => return self.connection_ended(worker, session),
             What::Cut { worker, session } => self.cut(worker, session),
+            What::Tested(test, outcome) => return self.tested(test, outcome),
             What::GiveBack { worker } => self.give_back(worker),
             What::Strike(number) => return self.strike(self.scenario.fates[number as usize].1),
             What::Submit(at) => return self.submit(at),

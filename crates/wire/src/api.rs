@@ -4,7 +4,9 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
-use crate::{Amount, AttemptId, Cause, DataRef, JobId, Millis, Offer, Output, Runtime, State, WorkerId, WorkerKey};
+use crate::{
+    Amount, AttemptId, Cause, DataRef, DeviceKind, JobId, Millis, Offer, Output, Runtime, State, WorkerId, WorkerKey,
+};
 
 /// An error, as RFC 9457 has it (`application/problem+json`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -250,6 +252,36 @@ pub struct WorkerView {
     pub settled: Amount,
     /// Learned speed of each device, 1000 being the reference machine.
     pub speeds: Vec<u32>,
+    /// The devices that their owner needs now, by their position in the offer.
+    pub resting: Vec<u16>,
+    /// How each runtime of each device stands with the hub's tests; empty on a hub that does not test.
+    pub tests: Vec<TestView>,
+}
+
+/// What is asked for a kind of device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PriceView {
+    /// The kind.
+    pub kind: DeviceKind,
+    /// The middle of what connected workers ask for a second of one slot.
+    pub per_second: Amount,
+    /// How many slots are offered.
+    pub slots: u64,
+}
+
+/// How a runtime of a device stands with the hub's tests.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TestView {
+    /// The position of the device in the offer.
+    pub device: u16,
+    /// The runtime.
+    pub runtime: Runtime,
+    /// The score by which it is chosen, if it has passed.
+    pub score: Option<u32>,
+    /// When it is tested next; none while a test is under way.
+    pub due: Option<Millis>,
+    /// What was wrong with the last test; empty if nothing was.
+    pub why: String,
 }
 
 /// A dataset that a hub keeps.

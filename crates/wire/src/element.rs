@@ -18,6 +18,11 @@ pub struct Each {
 pub struct EachError(String);
 
 impl Each {
+    /// The numbers from zero on, so many of them; at least one.
+    pub fn first(count: u64) -> Self {
+        Self { first: 0, step: 1, count: count.max(1) }
+    }
+
     /// How many numbers.
     pub fn count(&self) -> u64 {
         self.count

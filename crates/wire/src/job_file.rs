@@ -1,14 +1,17 @@
 //! The job file: what a requester writes, as TOML on disk and as JSON through the API.
 //!
 //! This module reads it into types and finds the line of a mistake; whether the job makes sense is for `core::plan`.
+use alloc::collections::BTreeMap;
 use alloc::string::String;
 #[cfg(feature = "std")]
 use alloc::string::ToString;
 use alloc::vec::Vec;
 use core::fmt;
+use core::num::NonZeroU32;
 use core::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
+use crate::render::{DeviceChoice, Format, Frames, Renderer, Split, Video};
 use crate::{Amount, ByteSize, DataRef, DeviceNeed, Runtime};
 
 /// The longest job file that is read.
@@ -79,12 +82,15 @@ pub struct TaskFile {
     pub name: String,
     /// What runs it.
     pub runtime: Runtime,
-    /// The program: a file beside the job file.
-    pub program: Source,
+    /// The program: a file beside the job file, or for a container its image as a folder in OCI layout or an archive.
+    pub program: Option<Source>,
     /// One task for each number of a range.
     pub each: Option<String>,
     /// One task for each tile of a picture.
     pub tiles: Option<TilesFile>,
+    /// One task for each combination of values; `{name}` stands for them in arguments.
+    #[serde(default)]
+    pub sweep: BTreeMap<String, Vec<String>>,
     /// What it reads.
     #[serde(default, rename = "input")]
     pub inputs: Vec<InputFile>,
@@ -104,6 +110,80 @@ pub struct TaskFile {
     /// wgsl: what the kernel is and how it is dispatched.
     #[serde(default)]
     pub kernel: KernelFile,
+    /// container: what runs in it and what it may use.
+    #[serde(default)]
+    pub container: ContainerFile,
+    /// blender: what of the scene is rendered, and how.
+    #[serde(default)]
+    pub blender: BlenderFile,
+}
+
+/// What of a scene is rendered, and how. The program of the task is the scene's file, or a folder that has it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BlenderFile {
+    /// The path of the scene in the folder; needed if the program is one.
+    pub scene: Option<String>,
+    /// Which scene of the file; without a name, the one it was saved with.
+    pub scene_name: Option<String>,
+    /// The frames: `"1-250"`, `"1-250x5"`, `"3,7,9-12"`.
+    pub frames: Option<Frames>,
+    /// How each frame is split.
+    #[serde(default)]
+    pub split: Split,
+    /// What the pictures are.
+    #[serde(default)]
+    pub format: Format,
+    /// A film of all frames.
+    pub video: Option<Video>,
+    /// What renders; without it, what the scene says.
+    pub engine: Option<Renderer>,
+    /// What computes.
+    #[serde(default)]
+    pub device: DeviceChoice,
+    /// Samples of each pixel; without a number, as the scene says.
+    pub samples: Option<NonZeroU32>,
+    /// Width and height in pixels; without them, as the scene says.
+    pub resolution: Option<[NonZeroU32; 2]>,
+    /// Exactly this build of Blender; without one, the one that most machines have.
+    pub build: Option<String>,
+    /// What this task does for another one; job files leave it out.
+    pub stage: Option<StageFile>,
+}
+
+/// A step of a rendering; see [`crate::Stage`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StageFile {
+    /// Looks at the scene.
+    Look,
+    /// Renders pieces.
+    Pieces,
+    /// Puts pieces together.
+    Frames,
+    /// Makes a film.
+    Film,
+}
+
+/// What runs in a container.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ContainerFile {
+    /// The image in a registry, with its digest: `docker.io/library/python@sha256:…`.
+    pub image: Option<String>,
+    /// The command; without one, the image's own.
+    #[serde(default)]
+    pub command: Vec<String>,
+    /// Environment.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    /// How many graphics cards it uses; without a number, none.
+    pub gpus: Option<u16>,
+    /// Whether it needs the network.
+    #[serde(default)]
+    pub network: bool,
+    /// How often `/checkpoint` is saved while it runs; without a time, every minute.
+    pub checkpoint: Option<String>,
 }
 
 /// How a WGSL kernel is dispatched.
@@ -160,6 +240,8 @@ pub struct InputFile {
     /// Whether each element reads only the output with its own index.
     #[serde(default)]
     pub same_index: bool,
+    /// How many outputs each element reads: the first element the first so many, the second the next.
+    pub per: Option<u32>,
 }
 
 /// Where data comes from: a path until the client has sealed and pushed it, a reference afterwards.

@@ -22,6 +22,7 @@ mod standing;
 
 pub mod api;
 pub mod job_file;
+pub mod render;
 
 pub use address::{Address, AddressError};
 pub use amount::{Amount, AmountError};
@@ -37,11 +38,11 @@ pub use offer::{DeviceKind, DeviceNeed, DeviceOffer, Needs, Offer, OfferError, R
 pub use order::{Order, SignedOrder};
 pub use output::{INLINE_BYTES_MAX, Output};
 pub use quantity::{ByteSize, Micros, Millis, QuantityError};
-pub use spec::{InputSpec, Limits, TaskSpec, Work};
+pub use spec::{Image, InputSpec, Limits, Stage, Sweep, TaskSpec, Work};
 pub use standing::State;
 
 /// The version of the control protocol; a hub and a worker that differ refuse each other with a clear message.
-pub const PROTOCOL: u16 = 3;
+pub const PROTOCOL: u16 = 4;
 /// The largest control message either side accepts.
 pub const MESSAGE_BYTES_MAX: usize = 256 * 1024;
 /// The most attempts that one worker may hold at a time.

@@ -7,7 +7,8 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{
-    AttemptId, Cause, Hash, JobId, MESSAGE_BYTES_MAX, Micros, Millis, Offer, Output, TaskSpec, WorkerId, WorkerKey,
+    Amount, AttemptId, Cause, Hash, JobId, MESSAGE_BYTES_MAX, Micros, Millis, Offer, Output, Runtime, TaskSpec,
+    WorkerId, WorkerKey,
 };
 
 /// One attempt to start.
@@ -25,8 +26,10 @@ pub struct StartAttempt {
     pub device: u16,
     /// Running time that is paid for; the worker stops the attempt there.
     pub time_ms: Millis,
-    /// For each input that is a single output of another task, in order, that output.
+    /// The outputs of other tasks that this element alone reads, in the order of its inputs.
     pub outputs: Vec<Output>,
+    /// What an earlier attempt has saved, to go on from there.
+    pub checkpoint: Option<Output>,
 }
 
 /// How an attempt ended on its worker.
@@ -107,9 +110,22 @@ pub enum ToWorker {
     Acknowledge {
         /// The number of the batch.
         batch: u64,
+        /// What the worker has earned on this hub, ever.
+        earned: Amount,
     },
     /// The job has ended; its specifications may be forgotten.
     Forget(JobId),
+    /// An operator or the owner has paused the worker through the hub, or given it back.
+    Paused(bool),
+    /// How one of the worker's runtimes did in a test.
+    Screened {
+        /// The position of the device in the offer.
+        device: u16,
+        /// The runtime.
+        runtime: Runtime,
+        /// The score by which it is chosen from now on, or why it gets no work.
+        verdict: Result<u32, String>,
+    },
 }
 
 /// From worker to hub.
@@ -125,8 +141,8 @@ pub enum ToHub {
         signature: Vec<u8>,
         /// What it offers.
         offer: Offer,
-        /// Whether its owner has paused it.
-        paused: bool,
+        /// The devices that their owner needs now.
+        resting: Vec<u16>,
         /// Attempts it still holds from an earlier connection, finished but unacknowledged ones included.
         held: Vec<AttemptId>,
     },
@@ -149,10 +165,15 @@ pub enum ToHub {
         /// The text, at most [`crate::LOG_BYTES_MAX`].
         text: String,
     },
-    /// The owner wants the machine; no new work.
-    Paused,
-    /// The owner has given it back.
-    Resumed,
+    /// The owner needs these devices now, and no others: no new work for them.
+    Resting(Vec<u16>),
+    /// An attempt has saved how far it is: another one can go on from there.
+    Saved {
+        /// The attempt.
+        attempt: AttemptId,
+        /// What it saved, sealed like an output.
+        checkpoint: Output,
+    },
     /// The worker is about to go; what it holds should go elsewhere at once.
     Leaving,
     /// It holds this much of these datasets, and of no others that are worth mentioning; at most

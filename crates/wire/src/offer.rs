@@ -14,11 +14,15 @@ pub enum Runtime {
     Wasm,
     /// A WGSL compute kernel.
     Wgsl,
+    /// A program in a container.
+    Container,
+    /// A scene in Blender.
+    Blender,
 }
 
 impl Runtime {
     /// Every runtime, in order.
-    pub const ALL: [Self; 2] = [Self::Wasm, Self::Wgsl];
+    pub const ALL: [Self; 4] = [Self::Wasm, Self::Wgsl, Self::Container, Self::Blender];
 }
 
 impl fmt::Display for Runtime {
@@ -26,6 +30,8 @@ impl fmt::Display for Runtime {
         f.write_str(match self {
             Self::Wasm => "wasm",
             Self::Wgsl => "wgsl",
+            Self::Container => "container",
+            Self::Blender => "blender",
         })
     }
 }
@@ -118,6 +124,12 @@ pub struct Needs {
     pub score_min: u32,
     /// The most loop iterations that one invocation may make; `None` if the job does not say.
     pub loops_max: Option<u64>,
+    /// Exactly this build of the runtime's engine, if results depend on it.
+    pub engine: Option<String>,
+    /// How many cards of the device it takes at a time.
+    pub cards: u16,
+    /// Whether it has to reach the network.
+    pub network: bool,
 }
 
 /// One runtime on one device, as its self-test found it.
@@ -129,6 +141,8 @@ pub struct RuntimeOffer {
     pub score: u32,
     /// The most loop iterations an invocation can make before the device silently gives wrong answers.
     pub loops_max: Option<u64>,
+    /// Which build of its engine it has, for runtimes whose results depend on that.
+    pub engine: Option<String>,
 }
 
 /// One device of a worker.
@@ -140,8 +154,12 @@ pub struct DeviceOffer {
     pub name: String,
     /// Memory that tasks may use.
     pub memory: ByteSize,
+    /// How many equal cards it stands for, which work on one task together.
+    pub cards: u16,
     /// How many tasks it runs at a time.
     pub slots: u16,
+    /// Whether tasks that ask for it may reach the network.
+    pub network: bool,
     /// Price for a second of one slot.
     pub price_per_second: Amount,
     /// What its self-test has passed.
@@ -173,6 +191,9 @@ pub enum OfferError {
     /// The same thing twice.
     #[error("a device must offer each runtime once")]
     Twice,
+    /// Two runtimes that no device has both.
+    #[error("wasm runs on the processor and wgsl on a graphics device: no device offers both")]
+    Unlike,
     /// A price that could overflow a bill.
     #[error("a price of more than 1000 GLN a second is refused")]
     Price,
@@ -186,6 +207,10 @@ impl Offer {
     pub const DEVICES_MAX: usize = 32;
     /// The most tasks a device runs at a time.
     pub const SLOTS_MAX: u16 = 256;
+    /// The most cards of one device.
+    pub const CARDS_MAX: u16 = 64;
+    /// The most runtimes of one device: of wasm and wgsl it has one.
+    pub const RUNTIMES_MAX: usize = Runtime::ALL.len() - 1;
 
     /// Refuses what no honest worker would offer.
     pub fn check(&self) -> Result<(), OfferError> {
@@ -195,11 +220,19 @@ impl Offer {
         for device in &self.devices {
             check_text("device name", &device.name)?;
             check_count("slots", usize::from(device.slots), usize::from(Self::SLOTS_MAX))?;
+            check_count("cards", usize::from(device.cards), usize::from(Self::CARDS_MAX))?;
             check_count("runtimes", device.runtimes.len(), Runtime::ALL.len())?;
             let twice =
                 |at: usize| device.runtimes[..at].iter().any(|seen| seen.runtime == device.runtimes[at].runtime);
             if (0..device.runtimes.len()).any(twice) {
                 return Err(OfferError::Twice);
+            }
+            let has = |runtime| device.runtimes.iter().any(|offered| offered.runtime == runtime);
+            if has(Runtime::Wasm) && has(Runtime::Wgsl) {
+                return Err(OfferError::Unlike);
+            }
+            for engine in device.runtimes.iter().filter_map(|offered| offered.engine.as_ref()) {
+                check_text("engine", engine)?;
             }
             if device.price_per_second > Amount::gln(1000) {
                 return Err(OfferError::Price);
@@ -228,19 +261,29 @@ mod tests {
 
     #[test]
     fn offers_that_no_honest_worker_makes_are_refused() {
-        let wasm = RuntimeOffer { runtime: Runtime::Wasm, score: 1000, loops_max: None };
+        let wasm = RuntimeOffer { runtime: Runtime::Wasm, score: 1000, loops_max: None, engine: None };
         let device = DeviceOffer {
             kind: DeviceKind::Cpu,
             name: "cpu".into(),
             memory: ByteSize::mib(1024),
+            cards: 1,
             slots: 1,
+            network: false,
             price_per_second: Amount(1),
             runtimes: vec![wasm.clone()],
         };
         let offer = Offer { name: "w".into(), region: "eu".into(), provider: None, devices: vec![device.clone()] };
         assert_eq!(offer.check(), Ok(()));
         let with = |device: DeviceOffer| Offer { devices: vec![device], ..offer.clone() }.check();
-        assert_eq!(with(DeviceOffer { runtimes: vec![wasm.clone(), wasm], ..device.clone() }), Err(OfferError::Twice));
+        assert_eq!(
+            with(DeviceOffer { runtimes: vec![wasm.clone(), wasm.clone()], ..device.clone() }),
+            Err(OfferError::Twice)
+        );
+        let wgsl = RuntimeOffer { runtime: Runtime::Wgsl, ..wasm.clone() };
+        assert_eq!(with(DeviceOffer { runtimes: vec![wasm.clone(), wgsl], ..device.clone() }), Err(OfferError::Unlike));
+        let engine = RuntimeOffer { engine: Some("\u{1b}".into()), ..wasm };
+        assert!(with(DeviceOffer { runtimes: vec![engine], ..device.clone() }).is_err());
+        assert!(with(DeviceOffer { cards: 0, ..device.clone() }).is_err());
         assert!(with(DeviceOffer { slots: 0, ..device.clone() }).is_err());
         assert!(with(DeviceOffer { runtimes: vec![], ..device.clone() }).is_err());
         assert!(with(DeviceOffer { price_per_second: Amount(u64::MAX), ..device.clone() }).is_err());

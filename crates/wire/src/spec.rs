@@ -3,7 +3,83 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
-use crate::{DataRef, Extent, Millis, Runtime};
+use crate::render::{DeviceChoice, Format, Frames, Source, Split, Video};
+use crate::{DataRef, Extent, Hash, Millis, Runtime};
+
+/// The image of a container.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Image {
+    /// One that a registry has.
+    Registry {
+        /// Registry and name, such as `docker.io/library/python`.
+        name: String,
+        /// The SHA-256 of its manifest, which fixes every byte of it.
+        digest: Hash,
+    },
+    /// A dataset: a folder in OCI layout, or an archive of one.
+    Data(DataRef),
+}
+
+/// One of several values that elements of a task differ in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sweep {
+    /// What stands in braces in arguments.
+    pub name: String,
+    /// What it stands for, one after the other.
+    pub values: Vec<String>,
+}
+
+impl Sweep {
+    /// The value of each name for one element: the last name changes quickest.
+    pub fn values_of(sweeps: &[Self], index: u32) -> Vec<(&str, &str)> {
+        let mut rest = index as usize;
+        let mut values: Vec<(&str, &str)> = Vec::with_capacity(sweeps.len());
+        for sweep in sweeps.iter().rev() {
+            let count = sweep.values.len().max(1);
+            values.push((&sweep.name, sweep.values.get(rest % count).map_or("", String::as_str)));
+            rest /= count;
+        }
+        values.reverse();
+        values
+    }
+}
+
+/// What a task in Blender does. Elements are numbered as [`crate::render::Cut`] does.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Stage {
+    /// Looks at the scene: what it needs, and how large its pictures are. Everything that follows reads its answer.
+    Look {
+        /// The frames that are to be rendered.
+        frames: Frames,
+        /// How each is to be split.
+        split: Split,
+        /// The film that is to be made of them.
+        video: Option<Video>,
+    },
+    /// Renders pieces of frames; whole frames if they are not split.
+    Pieces {
+        /// Which.
+        frames: Frames,
+        /// How each is split.
+        split: Split,
+        /// What whole frames are.
+        format: Format,
+    },
+    /// Puts the pieces of each frame together.
+    Frames {
+        /// Which.
+        frames: Frames,
+        /// How each was split.
+        split: Split,
+        /// What they are.
+        format: Format,
+    },
+    /// Makes a film of all frames.
+    Film {
+        /// What it is.
+        video: Video,
+    },
+}
 
 /// The program of a task and how to call it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,6 +110,35 @@ pub enum Work {
         /// Numbers handed to the kernel as they are.
         values: Vec<u32>,
     },
+    /// A program in a container. Its inputs are folders and files under `/in`, what it leaves under `/out` is its output,
+    /// and what it writes to `/checkpoint` comes with it to another machine.
+    Container {
+        /// The image.
+        image: Image,
+        /// The command, in place of the image's own; braces are filled in as in arguments.
+        command: Vec<String>,
+        /// Environment, with the same.
+        env: Vec<(String, String)>,
+        /// What elements differ in.
+        sweep: Vec<Sweep>,
+        /// How many graphics cards it uses.
+        cards: u16,
+        /// Whether it may reach the network; only machines whose owner allows that take it.
+        network: bool,
+        /// How often `/checkpoint` is saved while it runs.
+        checkpoint_ms: Millis,
+    },
+    /// A scene in Blender.
+    Blender {
+        /// The scene with everything that it links to.
+        project: DataRef,
+        /// Which scene, and what is changed in it. Without a path, the project is the one file of the scene.
+        source: Source,
+        /// What computes it.
+        device: DeviceChoice,
+        /// What is done with it.
+        stage: Stage,
+    },
 }
 
 impl Work {
@@ -42,14 +147,19 @@ impl Work {
         match self {
             Self::Wasm { .. } => Runtime::Wasm,
             Self::Wgsl { .. } => Runtime::Wgsl,
+            Self::Container { .. } => Runtime::Container,
+            Self::Blender { .. } => Runtime::Blender,
         }
     }
 
-    /// The program: a dataset of one file.
-    pub fn program(&self) -> DataRef {
+    /// The program, if it came with the job: a dataset.
+    pub fn program(&self) -> Option<DataRef> {
         match self {
-            Self::Wasm { module, .. } => *module,
-            Self::Wgsl { kernel, .. } => *kernel,
+            Self::Wasm { module, .. } => Some(*module),
+            Self::Wgsl { kernel, .. } => Some(*kernel),
+            Self::Container { image: Image::Data(data), .. } => Some(*data),
+            Self::Blender { project, .. } => Some(*project),
+            Self::Container { image: Image::Registry { .. }, .. } => None,
         }
     }
 }
@@ -89,6 +199,17 @@ pub enum InputSpec {
         /// What its elements are.
         extent: Extent,
     },
+    /// Of the outputs of group `group`, as many as each element's turn has, as a folder of files named by index.
+    Share {
+        /// The name the task sees.
+        name: String,
+        /// The group.
+        group: u16,
+        /// What its elements are.
+        extent: Extent,
+        /// How many: the first element reads the first so many, the second the next.
+        per: u32,
+    },
 }
 
 impl InputSpec {
@@ -98,7 +219,8 @@ impl InputSpec {
             Self::File { name, .. }
             | Self::Folder { name, .. }
             | Self::Output { name, .. }
-            | Self::Gather { name, .. } => name,
+            | Self::Gather { name, .. }
+            | Self::Share { name, .. } => name,
         }
     }
 
@@ -106,7 +228,7 @@ impl InputSpec {
     pub fn group(&self) -> Option<u16> {
         match self {
             Self::File { .. } | Self::Folder { .. } => None,
-            Self::Output { group, .. } | Self::Gather { group, .. } => Some(*group),
+            Self::Output { group, .. } | Self::Gather { group, .. } | Self::Share { group, .. } => Some(*group),
         }
     }
 
@@ -114,7 +236,7 @@ impl InputSpec {
     pub fn data(&self) -> Option<DataRef> {
         match self {
             Self::File { data, .. } | Self::Folder { data, .. } => Some(*data),
-            Self::Output { .. } | Self::Gather { .. } => None,
+            Self::Output { .. } | Self::Gather { .. } | Self::Share { .. } => None,
         }
     }
 }
@@ -143,4 +265,38 @@ pub struct TaskSpec {
     pub inputs: Vec<InputSpec>,
     /// What each element may use.
     pub limits: Limits,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::collections::BTreeSet;
+    use alloc::format;
+    use alloc::vec;
+    use proptest::prelude::*;
+
+    fn sweep(name: &str, count: usize) -> Sweep {
+        Sweep { name: name.into(), values: (0..count).map(|value| format!("{name}{value}")).collect() }
+    }
+
+    #[test]
+    fn the_last_name_of_a_sweep_changes_quickest() {
+        let sweeps = [sweep("a", 2), sweep("b", 3)];
+        assert_eq!(Sweep::values_of(&sweeps, 0), [("a", "a0"), ("b", "b0")]);
+        assert_eq!(Sweep::values_of(&sweeps, 2), [("a", "a0"), ("b", "b2")]);
+        assert_eq!(Sweep::values_of(&sweeps, 3), [("a", "a1"), ("b", "b0")]);
+        assert!(Sweep::values_of(&[], 7).is_empty());
+        assert_eq!(Sweep::values_of(&[Sweep { name: "none".into(), values: vec![] }], 7), [("none", "")]);
+    }
+
+    proptest! {
+        #[test]
+        fn a_sweep_has_every_combination_once(counts in prop::collection::vec(1..5_usize, 0..4)) {
+            let sweeps: Vec<Sweep> = (0..).zip(&counts).map(|(at, count): (u8, _)| sweep(&format!("n{at}-"), *count)).collect();
+            let all = counts.iter().product::<usize>();
+            let seen: BTreeSet<_> = (0..all as u32).map(|index| Sweep::values_of(&sweeps, index)).collect();
+            prop_assert_eq!(seen.len(), all);
+            prop_assert!(seen.iter().all(|values| values.len() == counts.len()));
+        }
+    }
 }

@@ -2,9 +2,9 @@
 //! from outside may be anything, and is decoded or refused, never a panic.
 use gleaner_wire::job_file::{JobFile, line_of};
 use gleaner_wire::{
-    Address, Amount, AttemptId, BlobRef, ByteSize, Cause, DecodeError, DeviceKind, DeviceOffer, Extent, Finished, Hash,
-    Held, InputSpec, JobId, Limits, MESSAGE_BYTES_MAX, Micros, Millis, Offer, Outcome, Output, Runtime, RuntimeOffer,
-    StartAttempt, TaskSpec, ToHub, ToWorker, Work, WorkerId, WorkerKey, decode, encode,
+    Address, Amount, AttemptId, BlobRef, ByteSize, Cause, DecodeError, DeviceKind, DeviceOffer, Each, Extent, Finished,
+    Hash, Held, Image, InputSpec, JobId, Limits, MESSAGE_BYTES_MAX, Micros, Millis, Offer, Outcome, Output, Runtime,
+    RuntimeOffer, StartAttempt, Sweep, TaskSpec, ToHub, ToWorker, Work, WorkerId, WorkerKey, decode, encode,
 };
 use proptest::prelude::*;
 
@@ -24,26 +24,54 @@ fn to_worker() -> Vec<(ToWorker, &'static str)> {
         device: 0,
         time_ms: Millis(1000),
         outputs: vec![Output::inline(b"42").expect("short")],
+        checkpoint: None,
     };
+    let saved = StartAttempt { checkpoint: Some(Output::File(BlobRef::of(b"o"))), outputs: vec![], ..start };
     vec![
         (ToWorker::Challenge { protocol: 2, nonce: [1; 32] }, CHALLENGE),
         (ToWorker::Welcome { worker: WorkerId(9), heartbeat_ms: Millis(10_000), token: "t".into() }, "0109904e0174"),
         (ToWorker::Refused { reason: "no".into() }, "02026e6f"),
         (ToWorker::Spec { job: JobId(3), group: 1, spec }, SPEC),
-        (ToWorker::Start(vec![start]), "040187808080100301ac0200e8070100023432"),
+        (ToWorker::Spec { job: JobId(3), group: 1, spec: container() }, CONTAINER),
+        (ToWorker::Start(vec![start]), "040187808080100301ac0200e807010002343200"),
+        (ToWorker::Start(vec![saved]), RESUMED),
         (ToWorker::Cancel(vec![AttemptId(5)]), "050105"),
-        (ToWorker::Acknowledge { batch: 300 }, "06ac02"),
+        (ToWorker::Acknowledge { batch: 300, earned: Amount(5) }, "06ac0205"),
         (ToWorker::Forget(JobId(3)), "0703"),
+        (ToWorker::Paused(true), "0801"),
+        (ToWorker::Screened { device: 1, runtime: Runtime::Blender, verdict: Ok(700) }, "09010300bc05"),
+        (ToWorker::Screened { device: 0, runtime: Runtime::Wasm, verdict: Err("x".into()) }, "090000010178"),
     ]
 }
 
+fn container() -> TaskSpec {
+    let sweep = vec![Sweep { name: "lr".into(), values: vec!["1".into(), "2".into()] }];
+    TaskSpec {
+        name: "c".into(),
+        work: Work::Container {
+            image: Image::Registry { name: "r/n".into(), digest: Hash([9; 32]) },
+            command: vec!["a".into()],
+            env: vec![("K".into(), "V".into())],
+            sweep,
+            cards: 2,
+            network: true,
+            checkpoint_ms: Millis(60_000),
+        },
+        extent: Extent::Array(Each::first(2)),
+        inputs: vec![InputSpec::Share { name: "p".into(), group: 1, extent: Extent::Single, per: 4 }],
+        limits: Limits { time_ms: Millis(60_000), memory: 1 << 28, output: 1 << 26 },
+    }
+}
+
 fn to_hub() -> Vec<(ToHub, &'static str)> {
-    let runtimes = vec![RuntimeOffer { runtime: Runtime::Wgsl, score: 1000, loops_max: Some(65_535) }];
+    let runtimes = vec![RuntimeOffer { runtime: Runtime::Wgsl, score: 1000, loops_max: Some(65_535), engine: None }];
     let device = DeviceOffer {
         kind: DeviceKind::Software,
         name: "llvmpipe".into(),
         memory: ByteSize::mib(1),
+        cards: 1,
         slots: 1,
+        network: false,
         price_per_second: Amount(100),
         runtimes,
     };
@@ -56,12 +84,12 @@ fn to_hub() -> Vec<(ToHub, &'static str)> {
     let failed = Finished { attempt: AttemptId(6), ran: Micros(1), outcome: failed };
     let cancelled = Finished { attempt: AttemptId(7), ran: Micros(0), outcome: Outcome::Cancelled };
     vec![
-        (ToHub::Hello { protocol: 2, key, signature, offer, paused: false, held: vec![AttemptId(5)] }, HELLO),
+        (ToHub::Hello { protocol: 2, key, signature, offer, resting: vec![1], held: vec![AttemptId(5)] }, HELLO),
         (ToHub::Heartbeat { held: vec![AttemptId(5)] }, "010105"),
         (ToHub::Finished { batch: 2, results: vec![done, failed, cancelled] }, FINISHED),
         (ToHub::Log { attempt: AttemptId(5), text: "hi".into() }, "0305026869"),
-        (ToHub::Paused, "04"),
-        (ToHub::Resumed, "05"),
+        (ToHub::Resting(vec![0, 2]), "04020002"),
+        (ToHub::Saved { attempt: AttemptId(5), checkpoint: Output::inline(b"42").expect("short") }, "050500023432"),
         (ToHub::Leaving, "06"),
         (ToHub::Holds(vec![Held { root: Hash([1; 32]), bytes: 300 }]), HOLDS),
     ]
@@ -72,11 +100,20 @@ const SPEC: &str = concat!(
     "03030101740083d9dab06011479163c7c4d5fa735f911bac86729f56aaa115b7eed2eb66e022010101077b696e6465787d01",
     "010103010302696e0000e0d403808080800180808020",
 );
+const CONTAINER: &str = concat!(
+    "030301016302000372",
+    "2f6e0909090909090909090909090909090909090909090909090909090909090909",
+    "01016101014b015601026c72020131013202",
+    "01e0d40301000102010401700100",
+    "04e0d403808080800180808020",
+);
+const RESUMED: &str =
+    "040187808080100301ac0200e80700010194aa73e5d53ded06f0dcc593d9fe8a33664d3695be88d9fba0b872938059f21301";
 const HELLO: &str = concat!(
     "0002020202020202020202020202020202020202020202020202020202020202020240030303030303030303030303030303",
     "0303030303030303030303030303030303030303030303030303030303030303030303030303030303030303030303030301",
     "77026575010404040404040404040404040404040404040404010108",
-    "6c6c766d7069706580804001640101e80701ffff03000105",
+    "6c6c766d70697065808040010100640101e80701ffff030001010105",
 );
 const HOLDS: &str = "07010101010101010101010101010101010101010101010101010101010101010101ac02";
 const FINISHED: &str = concat!(
@@ -165,11 +202,34 @@ proptest! {
     }
 
     #[test]
-    fn altered_messages_are_decoded_or_refused(at in any::<prop::sample::Index>(), byte in any::<u8>(), which in 0..7_usize) {
+    fn altered_messages_are_decoded_or_refused(at in any::<prop::sample::Index>(), byte in any::<u8>(), which in 0..8_usize) {
         let mut bytes = encode(&to_hub()[which].0);
         let at = at.index(bytes.len());
         bytes[at] = byte;
         let _ = decode::<ToHub>(&bytes);
+    }
+
+    #[test]
+    fn specifications_of_containers_read_back(
+        texts in prop::collection::vec("\\PC{0,12}", 0..6), numbers in any::<(u16, u32, u64, bool)>(),
+    ) {
+        let (cards, per, time, network) = numbers;
+        let text = |at: usize| texts.get(at).cloned().unwrap_or_default();
+        let data = BlobRef::of(text(0).as_bytes()).into();
+        let registry = Image::Registry { name: text(1), digest: Hash::of(text(0).as_bytes()) };
+        let mut spec = container();
+        spec.work = Work::Container {
+            image: if network { registry } else { Image::Data(data) },
+            command: texts.clone(),
+            env: vec![(text(2), text(3))],
+            sweep: vec![Sweep { name: text(4), values: texts.clone() }],
+            cards,
+            network,
+            checkpoint_ms: Millis(time),
+        };
+        spec.inputs.push(InputSpec::Share { name: text(5), group: cards, extent: spec.extent, per });
+        let message = ToWorker::Spec { job: JobId(time), group: cards, spec };
+        prop_assert_eq!(decode::<ToWorker>(&encode(&message)), Ok(message));
     }
 
     #[test]

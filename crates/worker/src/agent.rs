@@ -1,9 +1,11 @@
 //! What a worker does with a hub's messages. It outlives connections: what runs goes on while none stands.
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
-use gleaner_wire::{AttemptId, Cause, Finished, JobId, Micros, Outcome, StartAttempt, TaskSpec, ToWorker};
+use gleaner_wire::{Amount, AttemptId, Cause, Finished, JobId, Micros, Outcome, StartAttempt, TaskSpec, ToWorker};
+use tokio::sync::watch;
 
 use crate::depot::Depot;
 use crate::failure::Failure;
@@ -12,6 +14,7 @@ use crate::holdings::Holdings;
 use crate::hub_link::HubLink;
 use crate::lane::{Lane, Shared};
 use crate::outbox::Outbox;
+use crate::owner::IdleGate;
 use crate::watch::Cancels;
 
 /// The most specifications that a worker keeps; a hub forgets those of ended jobs.
@@ -30,6 +33,16 @@ pub struct Agent {
     lanes: Vec<Lane>,
     preparer: Preparer,
     shared: Arc<Shared>,
+    /// The devices that their owner needs now.
+    pub(crate) resting: watch::Sender<Vec<u16>>,
+    /// Whether the worker was paused through the hub.
+    pub(crate) paused: watch::Sender<bool>,
+    /// The owner's idle command.
+    pub(crate) idle: Arc<IdleGate>,
+    /// The name of the control groups of programs.
+    pub(crate) group: String,
+    /// What was earned on this hub.
+    pub(crate) earned: watch::Sender<Amount>,
 }
 
 impl Drop for Agent {
@@ -62,10 +75,27 @@ impl Agent {
         outbox: Arc<Outbox>,
         hub: HubLink,
         depot: Arc<Depot>,
+        group: String,
     ) -> Self {
         let cancels = shared.cancels.clone();
         let (holdings, groups) = (Mutex::default(), Mutex::default());
-        Self { outbox, hub, depot, holdings, groups, cancels, lanes, preparer, shared }
+        let (resting, paused) = (watch::Sender::default(), watch::Sender::default());
+        Self {
+            outbox,
+            hub,
+            depot,
+            holdings,
+            groups,
+            cancels,
+            lanes,
+            preparer,
+            idle: shared.idle.clone(),
+            shared,
+            resting,
+            paused,
+            group,
+            earned: watch::Sender::default(),
+        }
     }
 
     /// The attempts and results that the worker holds.
@@ -75,6 +105,31 @@ impl Agent {
 
     fn groups(&self) -> MutexGuard<'_, HashMap<(JobId, u16), Arc<Group>>> {
         self.groups.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The owner needs a device, or gives it back. New attempts are refused at once, what runs is stopped.
+    pub fn rest(&self, device: u16, resting: bool) {
+        let Some(lane) = self.lanes.get(usize::from(device)) else { return };
+        lane.rest(resting);
+        self.resting.send_if_modified(|devices| {
+            let before = devices.len();
+            devices.retain(|other| *other != device);
+            if resting {
+                devices.push(device);
+            }
+            devices.sort_unstable();
+            devices.len() != before
+        });
+    }
+
+    /// Waits until a device that rests is free; says whether that came in time.
+    pub fn wait_until_free(&self, device: u16, time: Duration) -> bool {
+        self.lanes.get(usize::from(device)).is_none_or(|lane| lane.wait_until_free(time))
+    }
+
+    /// Whether a device does nothing for the hub.
+    pub fn is_idle(&self, device: u16) -> bool {
+        self.lanes.get(usize::from(device)).is_none_or(Lane::is_idle)
     }
 
     /// Ends everything that runs. The devices' threads end when the agent is dropped.
@@ -92,8 +147,16 @@ impl Agent {
             ToWorker::Spec { job, group, spec } => self.on_spec(job, group, spec)?,
             ToWorker::Start(starts) => self.on_start(starts)?,
             ToWorker::Cancel(attempts) => self.on_cancel(&attempts),
-            ToWorker::Acknowledge { batch } => self.on_acknowledge(batch),
+            ToWorker::Acknowledge { batch, earned } => {
+                self.on_acknowledge(batch);
+                self.earned.send_if_modified(|known| std::mem::replace(known, earned) != earned);
+            }
             ToWorker::Forget(job) => self.groups().retain(|(of, _), _| *of != job),
+            ToWorker::Paused(paused) => {
+                self.paused.send_replace(paused);
+            }
+            // Only the owner wants to know, and the session tells.
+            ToWorker::Screened { .. } => {}
         }
         Ok(None)
     }
@@ -202,14 +265,23 @@ mod tests {
         let (outbox, cancels) = (Arc::new(Outbox::default()), Arc::new(Cancels::default()));
         let runtime = tokio::runtime::Handle::current();
         let delivery = Delivery::new(runtime, depot.clone(), outbox.clone(), cancels.clone());
-        let shared = Arc::new(Shared { delivery, cancels, logs: mpsc::channel(1).0 });
-        let preparer = Preparer::new(depot.clone(), hub.clone(), None);
-        Arc::new(Agent::new(Vec::new(), preparer, shared, outbox, hub, depot))
+        let shared = Arc::new(Shared { delivery, cancels, logs: mpsc::channel(1).0, idle: Arc::default() });
+        let preparer = Preparer::new(depot.clone(), hub.clone(), None, None);
+        Arc::new(Agent::new(Vec::new(), preparer, shared, outbox, hub, depot, String::new()))
     }
 
     fn start(attempts: impl IntoIterator<Item = u64>) -> ToWorker {
         let (job, group, index, device, time_ms) = (JobId(1), 0, 0, 0, Millis(1));
-        let start = |attempt| StartAttempt { attempt, job, group, index, device, time_ms, outputs: Vec::new() };
+        let start = |attempt| StartAttempt {
+            attempt,
+            job,
+            group,
+            index,
+            device,
+            time_ms,
+            outputs: Vec::new(),
+            checkpoint: None,
+        };
         ToWorker::Start(attempts.into_iter().map(AttemptId).map(start).collect())
     }
 
@@ -232,7 +304,7 @@ mod tests {
         assert_eq!(ended.len(), 1);
         agent.on_message(ToWorker::Cancel(vec![AttemptId(1)])).expect("is in order");
         let batch = agent.holdings().finish(ended);
-        agent.on_message(ToWorker::Acknowledge { batch }).expect("is in order");
+        agent.on_message(ToWorker::Acknowledge { batch, earned: Amount::ZERO }).expect("is in order");
         assert!(!agent.cancels.has(AttemptId(1)));
         agent.on_message(ToWorker::Cancel(vec![AttemptId(1)])).expect("is in order");
         assert!(!agent.cancels.has(AttemptId(1)), "it is not held any more");

@@ -2,21 +2,26 @@
 use gleaner_wire::{Extent, Rect};
 
 /// Fills in what an argument says about its element. What is in braces and unknown stays as it is.
-pub fn fill(args: &[String], extent: &Extent, index: u32) -> Vec<String> {
-    args.iter().map(|arg| if arg.contains('{') { fill_one(arg, extent, index) } else { arg.clone() }).collect()
+pub fn fill(args: &[String], extent: &Extent, named: &[(&str, &str)], index: u32) -> Vec<String> {
+    args.iter().map(|arg| fill_one(arg, extent, named, index)).collect()
 }
 
-fn fill_one(arg: &str, extent: &Extent, index: u32) -> String {
+/// The same with one text; `named` are the element's own values by name.
+pub fn fill_one(arg: &str, extent: &Extent, named: &[(&str, &str)], index: u32) -> String {
     let mut filled = String::with_capacity(arg.len());
     let mut rest = arg;
     while let Some(open) = rest.find('{') {
         filled.push_str(&rest[..open]);
         rest = &rest[open..];
         let close = rest.find('}');
-        let known = close.and_then(|close| value(&rest[1..close], extent, index).map(|value| (value, close)));
+        let known = close.and_then(|close| {
+            let name = &rest[1..close];
+            let own = named.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+            own.or_else(|| value(name, extent, index).map(|value| value.to_string())).map(|value| (value, close))
+        });
         match known {
             Some((value, close)) => {
-                filled.push_str(&value.to_string());
+                filled.push_str(&value);
                 rest = &rest[close + 1..];
             }
             None => {
@@ -56,13 +61,18 @@ mod tests {
     use super::*;
 
     fn filled(arg: &str, extent: &Extent, index: u32) -> String {
-        fill(&[arg.to_owned()], extent, index).concat()
+        fill(&[arg.to_owned()], extent, &[("lr", "1e-4")], index).concat()
     }
 
     #[test]
     fn elements_of_a_range_see_their_number() {
         let extent = Extent::Array("10..30 step 10".parse().expect("a range"));
         assert_eq!(filled("shard-{index}.bin", &extent, 2), "shard-30.bin");
+    }
+
+    #[test]
+    fn values_of_a_sweep_are_filled_in_by_name() {
+        assert_eq!(filled("--lr={lr} --n={index}", &Extent::Single, 0), "--lr=1e-4 --n=0");
     }
 
     #[test]

@@ -1,7 +1,10 @@
 //! What a worker is told at its start, and what it tells while it runs.
 use std::path::PathBuf;
 
-use gleaner_wire::{Address, Amount, Offer, WorkerId};
+use std::time::Duration;
+
+use gleaner_machine::Preferences;
+use gleaner_wire::{Address, Amount, DeviceKind, Offer, Runtime, WorkerId};
 
 /// How a worker runs.
 #[derive(Clone, Debug)]
@@ -16,8 +19,8 @@ pub struct Config {
     pub region: String,
     /// The account that is paid, on a hub that settles on a chain.
     pub provider: Option<Address>,
-    /// The price for a second of one slot.
-    pub price_per_second: Amount,
+    /// What others ask for a second, by kind of device, for owners who follow the market.
+    pub market: Vec<(DeviceKind, Amount)>,
     /// WebAssembly programs that run at a time; 0 does not offer the processor.
     pub cpu_slots: u16,
     /// Whether GPUs are offered.
@@ -26,6 +29,16 @@ pub struct Config {
     pub child: PathBuf,
     /// Only adapters whose name contains this, capitals or not.
     pub adapter: Option<String>,
+    /// Whether containers are offered, where an engine for them runs.
+    pub containers: bool,
+    /// Whether Blender is offered, where it is installed.
+    pub blender: bool,
+    /// Whether containers may reach the network if their job asks for it.
+    pub network: bool,
+    /// Whether containers run on a kernel of their own (gVisor).
+    pub gvisor: bool,
+    /// When the machine is its owner's, and what it costs.
+    pub preferences: Preferences,
 }
 
 /// Something that happened to a worker, for its owner to see.
@@ -49,6 +62,38 @@ pub enum Report {
         in_ms: u64,
         /// Why.
         why: String,
+    },
+    /// The hub has tested a runtime of a device.
+    Screened {
+        /// The position of the device in the offer.
+        device: u16,
+        /// The runtime.
+        runtime: Runtime,
+        /// The score by which it is chosen from now on, or why it gets no work.
+        verdict: Result<u32, String>,
+    },
+    /// The owner needs a device, or has given it back.
+    Rests {
+        /// The position of the device in the offer.
+        device: u16,
+        /// Why it rests; none if it works again.
+        why: Option<String>,
+    },
+    /// A device that its owner needs is free.
+    Freed {
+        /// The position of the device in the offer.
+        device: u16,
+        /// How long that took.
+        took: Duration,
+        /// Whether it was in time.
+        in_time: bool,
+    },
+    /// More was earned.
+    Earned {
+        /// On this hub, ever.
+        earned: Amount,
+        /// What the electricity for it cost since the worker started, if its owner named a tariff.
+        energy: Option<Amount>,
     },
     /// Attempts ended.
     Finished {
@@ -94,6 +139,9 @@ pub enum Error {
     /// The name, the region or a price is not acceptable.
     #[error("the offer is not acceptable: {0}")]
     Offer(#[from] gleaner_wire::OfferError),
+    /// The price of electricity makes no sense.
+    #[error("the tariff makes no sense: {0}")]
+    Tariff(gleaner_machine::energy::TariffError),
     /// The hub does not let the worker in.
     #[error("the hub refused this worker: {0}")]
     Refused(String),

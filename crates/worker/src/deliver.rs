@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use gleaner_data::seal::{Keys, SHORT_BYTES_MAX};
-use gleaner_wire::{AttemptId, Finished, JobId, Outcome, Output};
+use gleaner_wire::{AttemptId, Cause, Finished, JobId, Outcome, Output};
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -31,6 +31,29 @@ pub struct Sealing {
     pub keys: Arc<Keys>,
 }
 
+/// The way of checkpoints to the hub.
+#[derive(Clone)]
+pub struct Saving {
+    depot: Arc<Depot>,
+    outbox: Arc<Outbox>,
+}
+
+impl Saving {
+    /// Stores what an attempt has saved and tells the hub; says whether that went well.
+    pub async fn save(&self, of: &Sealing, saved: Product) -> bool {
+        match self.depot.deliver(of.job, saved, Arc::clone(&of.keys)).await {
+            Ok(checkpoint) => {
+                self.outbox.save(of.attempt, checkpoint);
+                true
+            }
+            Err(failure) => {
+                tracing::debug!(%failure, "a checkpoint is not saved");
+                false
+            }
+        }
+    }
+}
+
 /// The way of outputs and results to the hub.
 pub struct Delivery {
     runtime: Handle,
@@ -55,6 +78,9 @@ impl Delivery {
         let finished = move |outcome| Finished { attempt, ran, outcome };
         let product = match end {
             End::Failed(failure) => return self.push(finished(failed(failure)), last),
+            End::Cancelled if self.cancels.is_recalled(attempt) => {
+                return self.push(finished(failed(needed_by_owner())), last);
+            }
             End::Cancelled => return self.push(finished(Outcome::Cancelled), last),
             End::Done(product) => product,
         };
@@ -71,6 +97,16 @@ impl Delivery {
             cancels.forget(attempt);
             outbox.push(finished(outcome), true);
         });
+    }
+
+    /// The way of checkpoints.
+    pub fn saving(&self) -> Saving {
+        Saving { depot: self.depot.clone(), outbox: self.outbox.clone() }
+    }
+
+    /// Whether an attempt has to stop because the owner needs the device.
+    pub fn is_recalled(&self, attempt: AttemptId) -> bool {
+        self.cancels.is_recalled(attempt)
     }
 
     /// The worker ends: nobody waits for room any more.
@@ -90,6 +126,11 @@ impl Delivery {
         let kib = u32::try_from(bytes.div_ceil(1024)).unwrap_or(u32::MAX).clamp(1, WAITING_KIB_MAX);
         self.runtime.block_on(self.memory.clone().acquire_many_owned(kib)).ok()
     }
+}
+
+/// What becomes of an attempt whose device its owner needs.
+pub fn needed_by_owner() -> Failure {
+    Failure::new(Cause::RefusedByOwner, "the owner needs the device")
 }
 
 fn failed(failure: Failure) -> Outcome {

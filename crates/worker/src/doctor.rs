@@ -1,65 +1,21 @@
 //! What works on this machine, what does not, and the command that would fix it.
-use std::fmt;
 use std::net::{TcpStream, ToSocketAddrs};
 use std::path::Path;
 use std::time::Duration;
 
+use gleaner_machine::probe::{Places, Tree};
+use gleaner_machine::{Inventory, Probes};
+use tokio::runtime::Handle;
+
 use crate::config::{Config, Error};
 use crate::self_test::self_test;
+use crate::wgsl::Adapter;
+
+pub use gleaner_machine::{Finding, State};
 
 /// Free space below which inputs and outputs soon do not fit.
 const DISK_BYTES_MIN: u64 = 1 << 30;
 const REACH_TIME_MAX: Duration = Duration::from_secs(3);
-
-/// One thing that was tried.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
-    /// What was tried.
-    pub capability: String,
-    /// How it went.
-    pub state: State,
-}
-
-/// How it went.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum State {
-    /// It works.
-    Works {
-        /// How well.
-        detail: String,
-    },
-    /// It does not.
-    Missing {
-        /// Why.
-        why: String,
-        /// What to do, a command where there is one.
-        fix: String,
-    },
-}
-
-impl Finding {
-    pub(crate) fn works(capability: impl Into<String>, detail: impl Into<String>) -> Self {
-        Self { capability: capability.into(), state: State::Works { detail: detail.into() } }
-    }
-
-    pub(crate) fn missing(capability: impl Into<String>, why: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self { capability: capability.into(), state: State::Missing { why: why.into(), fix: fix.into() } }
-    }
-
-    /// Whether it works.
-    pub fn is_good(&self) -> bool {
-        matches!(self.state, State::Works { .. })
-    }
-}
-
-impl fmt::Display for Finding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.state {
-            State::Works { detail } => write!(f, "{}: {detail}", self.capability),
-            State::Missing { why, fix } => write!(f, "{}: {why} (to fix it: {fix})", self.capability),
-        }
-    }
-}
 
 /// Why no adapter is there, and what to do about it.
 pub(crate) fn no_adapter(wanted: Option<&str>) -> (String, String) {
@@ -76,20 +32,50 @@ pub(crate) fn no_adapter(wanted: Option<&str>) -> (String, String) {
 }
 
 /// Tries everything that a worker with this configuration would use. It takes a few seconds.
-pub fn doctor(config: &Config) -> Vec<Finding> {
+pub fn doctor(config: &Config, runtime: &Handle) -> Vec<Finding> {
     let mut findings = vec![folder(config), disk(config)];
-    match self_test(config) {
+    match self_test(config, runtime) {
         Ok(tested) => {
+            findings.extend(machine(config, &tested.adapters));
             findings.extend(tested.findings);
             if let Err(error) = tested.offer.check() {
                 let fix = "set a name and a region of 1 to 64 characters, and share at least one device";
                 findings.push(Finding::missing("offer", error.to_string(), fix));
             }
         }
-        Err(error) => findings.push(Finding::missing("self-test", with_source(&error), "fix the folder named above")),
+        Err(error) => {
+            findings.extend(machine(config, &[]));
+            findings.push(Finding::missing("self-test", with_source(&error), "fix the folder named above"));
+        }
     }
     findings.push(hub(config));
     findings
+}
+
+/// What the machine has and lacks, whatever the self-test makes of it.
+fn machine(config: &Config, adapters: &[Adapter]) -> Vec<Finding> {
+    let probes = probes(&config.dir, adapters);
+    gleaner_machine::advice::findings(&Inventory::from(&probes), &probes.system)
+}
+
+/// What the machine has, with the adapters that were found.
+pub(crate) fn inventory(dir: &Path, adapters: &[Adapter]) -> Inventory {
+    Inventory::from(&probes(dir, adapters))
+}
+
+fn probes(dir: &Path, adapters: &[Adapter]) -> Probes {
+    let search_path = std::env::var("PATH").unwrap_or_default();
+    let places = Places { tree: Tree::default(), search_path, dir: dir.to_owned() };
+    let record = |adapter: &Adapter| gleaner_machine::probe::Adapter {
+        name: adapter.name.clone(),
+        kind: adapter.kind,
+        backend: adapter.backend.clone(),
+        driver: adapter.driver.clone(),
+        ids: adapter.ids,
+        address: adapter.bus.parse().ok(),
+        discrete: adapter.discrete,
+    };
+    gleaner_machine::probe(&places, Some(adapters.iter().map(record).collect()))
 }
 
 fn with_source(error: &Error) -> String {

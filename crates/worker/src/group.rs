@@ -6,12 +6,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use gleaner_data::seal::{DatasetKey, Keys};
 use gleaner_wire::{
-    AttemptId, Cause, DataRef, Extent, Hash, InputSpec, JobId, Millis, Output, StartAttempt, TaskSpec, Work,
+    AttemptId, Cause, DataRef, Extent, Hash, Image, InputSpec, JobId, Millis, Output, StartAttempt, TaskSpec, Work,
 };
 use tokio::sync::{OnceCell, Semaphore, SemaphorePermit};
 
+use crate::cell::{Cells, ReadyImage};
 use crate::content::Content;
-use crate::depot::{Depot, GroupKeys};
+use crate::depot::{Depot, GroupKeys, Opened};
 use crate::failure::Failure;
 use crate::hub_link::HubLink;
 use crate::wasm::{PROGRAM_BYTES_MAX, Program, Wasm};
@@ -51,6 +52,10 @@ pub enum ReadyProgram {
     Wasm(Arc<Program>),
     /// The text of a kernel.
     Wgsl(Arc<str>),
+    /// An image that the engine has.
+    Container(Arc<ReadyImage>),
+    /// A scene with everything that it links to.
+    Blender(Arc<Opened>),
 }
 
 /// What one element reads.
@@ -77,6 +82,8 @@ pub struct Ready {
     pub inputs: Arc<Inputs>,
     /// What seals its output.
     pub keys: Arc<Keys>,
+    /// What an earlier attempt has saved.
+    pub checkpoint: Option<Content>,
 }
 
 /// Makes attempts ready: fetches and compiles.
@@ -84,6 +91,7 @@ pub struct Preparer {
     depot: Arc<Depot>,
     hub: HubLink,
     wasm: Option<Arc<Wasm>>,
+    cells: Option<Arc<Cells>>,
     programs: Mutex<HashMap<Hash, Arc<Program>>>,
 }
 
@@ -117,7 +125,7 @@ impl Group {
 
     /// The attempt, if nothing has to be fetched for it.
     pub fn ready_at_once(self: &Arc<Self>, start: &StartAttempt) -> Option<Ready> {
-        let prepared = self.ready.get()?;
+        let prepared = self.ready.get().filter(|_| start.checkpoint.is_none())?;
         let inputs = match &prepared.whole {
             Some(inputs) => inputs.clone(),
             None if start.outputs.iter().all(|output| output.content().is_some()) => {
@@ -125,10 +133,16 @@ impl Group {
             }
             None => return None,
         };
-        Some(self.attempt(start, prepared, inputs))
+        Some(self.attempt(start, prepared, inputs, None))
     }
 
-    fn attempt(self: &Arc<Self>, start: &StartAttempt, prepared: &Prepared, inputs: Arc<Inputs>) -> Ready {
+    fn attempt(
+        self: &Arc<Self>,
+        start: &StartAttempt,
+        prepared: &Prepared,
+        inputs: Arc<Inputs>,
+        checkpoint: Option<Content>,
+    ) -> Ready {
         Ready {
             attempt: start.attempt,
             index: start.index,
@@ -137,14 +151,31 @@ impl Group {
             program: prepared.program.clone(),
             inputs,
             keys: Arc::clone(&prepared.keys.output),
+            checkpoint,
         }
     }
 
     /// What the elements are of the task whose output an input is.
     fn extent_of(&self, position: usize) -> Extent {
         match self.spec.inputs.get(position) {
-            Some(InputSpec::Output { extent, .. } | InputSpec::Gather { extent, .. }) => *extent,
+            Some(
+                InputSpec::Output { extent, .. } | InputSpec::Gather { extent, .. } | InputSpec::Share { extent, .. },
+            ) => *extent,
             Some(InputSpec::File { .. } | InputSpec::Folder { .. }) | None => Extent::Single,
+        }
+    }
+
+    /// The elements of another task whose outputs one element reads here: one, or its share of them.
+    fn shares(&self, position: usize, index: u32) -> (std::ops::Range<u32>, bool) {
+        match self.spec.inputs.get(position) {
+            Some(InputSpec::Share { per, .. }) => {
+                let first = index.saturating_mul(*per);
+                (first..first.saturating_add(*per), true)
+            }
+            Some(
+                InputSpec::Output { .. } | InputSpec::Gather { .. } | InputSpec::File { .. } | InputSpec::Folder { .. },
+            )
+            | None => (index..index.saturating_add(1), false),
         }
     }
 
@@ -165,7 +196,10 @@ impl Prepared {
             Some(content) => Some(content.clone()),
             None => {
                 let keys = self.keys.of_input(position).ok()?;
-                Depot::inline(own.next()?, &keys, &group.extent_of(position), start.index).ok()
+                let (elements, is_share) = group.shares(position, start.index);
+                let contents =
+                    elements.map(|element| Depot::inline(own.next()?, &keys, &group.extent_of(position), element).ok());
+                one_or_all(contents.collect::<Option<Vec<_>>>()?, is_share)
             }
         };
         self.inputs.iter().enumerate().map(content).collect()
@@ -173,16 +207,20 @@ impl Prepared {
 }
 
 impl Preparer {
-    /// Fetches into this depot from this hub; compiles for this runtime, if there is one.
-    pub fn new(depot: Arc<Depot>, hub: HubLink, wasm: Option<Arc<Wasm>>) -> Self {
-        Self { depot, hub, wasm, programs: Mutex::default() }
+    /// Fetches into this depot from this hub; compiles for this runtime and gets images for these cells, if there are any.
+    pub fn new(depot: Arc<Depot>, hub: HubLink, wasm: Option<Arc<Wasm>>, cells: Option<Arc<Cells>>) -> Self {
+        Self { depot, hub, wasm, cells, programs: Mutex::default() }
     }
 
     /// Makes an attempt ready.
     pub async fn prepare(&self, group: &Arc<Group>, start: &StartAttempt) -> Result<Ready, Failure> {
         let prepared = group.ready.get_or_try_init(|| Box::pin(self.prepare_group(group))).await?;
+        let checkpoint = match start.checkpoint {
+            Some(saved) => Some(self.checkpoint(group, prepared, saved, start.index).await?),
+            None => None,
+        };
         if let Some(inputs) = &prepared.whole {
-            return Ok(group.attempt(start, prepared, inputs.clone()));
+            return Ok(group.attempt(start, prepared, inputs.clone(), checkpoint));
         }
         let mut own = start.outputs.iter();
         let mut contents = Vec::with_capacity(prepared.inputs.len());
@@ -191,13 +229,30 @@ impl Preparer {
                 Some(content) => content.clone(),
                 None => {
                     let missing = || Failure::new(Cause::HubFault, "the hub left out an output that the task reads");
-                    let output = *own.next().ok_or_else(missing)?;
                     let keys = prepared.keys.of_input(position)?;
-                    Box::pin(self.depot.output(output, &keys, &group.extent_of(position), start.index)).await?
+                    let (elements, is_share) = group.shares(position, start.index);
+                    let mut read = Vec::new();
+                    for element in elements {
+                        let output = *own.next().ok_or_else(missing)?;
+                        let extent = group.extent_of(position);
+                        read.push(Box::pin(self.depot.output(output, &keys, &extent, element)).await?);
+                    }
+                    one_or_all(read, is_share).ok_or_else(missing)?
                 }
             });
         }
-        Ok(group.attempt(start, prepared, group.inputs(contents)?))
+        Ok(group.attempt(start, prepared, group.inputs(contents)?, checkpoint))
+    }
+
+    /// What an earlier attempt has saved; it was sealed like an output.
+    async fn checkpoint(
+        &self,
+        group: &Group,
+        prepared: &Prepared,
+        saved: Output,
+        index: u32,
+    ) -> Result<Content, Failure> {
+        Box::pin(self.depot.output(saved, &prepared.keys.output, &group.spec.extent, index)).await
     }
 
     async fn prepare_group(&self, group: &Group) -> Result<Prepared, Failure> {
@@ -206,6 +261,8 @@ impl Preparer {
         let program = match &group.spec.work {
             Work::Wasm { module, .. } => ReadyProgram::Wasm(self.compiled(*module, &opens).await?),
             Work::Wgsl { kernel, .. } => ReadyProgram::Wgsl(self.source(*kernel, &opens).await?),
+            Work::Container { image, .. } => ReadyProgram::Container(Arc::new(self.image(image, &opens).await?)),
+            Work::Blender { project, .. } => ReadyProgram::Blender(self.depot.dataset(*project, &opens).await?),
         };
         let mut inputs = Vec::new();
         for (position, input) in group.spec.inputs.iter().enumerate() {
@@ -219,7 +276,7 @@ impl Preparer {
                     let opened = self.depot.dataset(*data, &opens()?).await?;
                     Some(opened.content().map_err(|error| unreadable(&error))?)
                 }
-                InputSpec::Output { .. } => None,
+                InputSpec::Output { .. } | InputSpec::Share { .. } => None,
                 InputSpec::Gather { group: from, extent, .. } => {
                     Some(self.gather(group.job, *from, &keys.of_input(position)?, extent).await?)
                 }
@@ -249,6 +306,17 @@ impl Preparer {
         self.keep(module, &program);
         drop(turn);
         Ok(program)
+    }
+
+    /// Has the engine get an image. The time that takes is nobody's running time.
+    async fn image(&self, image: &Image, opens: &DatasetKey) -> Result<ReadyImage, Failure> {
+        let missing = || Failure::new(Cause::HubFault, "this worker does not offer containers");
+        let engine = self.cells.as_ref().and_then(|cells| cells.containers()).ok_or_else(missing)?;
+        let opened = match image {
+            Image::Data(data) => Some(self.depot.dataset(*data, opens).await?),
+            Image::Registry { .. } => None,
+        };
+        Box::pin(ReadyImage::get(engine, image, opened)).await
     }
 
     /// A program that is compiled already.
@@ -283,6 +351,11 @@ impl Preparer {
             .buffered(FETCHES_AT_A_TIME);
         Ok(Content::Gather(Arc::new(contents.try_collect().await?)))
     }
+}
+
+/// One output, or the share of several as a folder.
+fn one_or_all(mut contents: Vec<Content>, is_share: bool) -> Option<Content> {
+    if is_share { Some(Content::Gather(Arc::new(contents))) } else { contents.pop() }
 }
 
 fn unreadable(error: &std::io::Error) -> Failure {

@@ -5,14 +5,16 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use gleaner_wire::{Cause, Micros, Work};
+use gleaner_wire::{AttemptId, Cause, Micros, Work};
 use tokio::sync::mpsc;
 
 use crate::arguments;
+use crate::cell::{Cells, Task};
 use crate::deliver::{Delivery, Sealing};
 use crate::failure::{End, Failure, Run};
 use crate::group::{Ready, ReadyProgram};
 use crate::log::{Log, Piece};
+use crate::owner::IdleGate;
 use crate::wasm::{Call, Ticking, Wasm};
 use crate::watch::{Cancels, Watch};
 use crate::wgsl::{self, Adapter, Launcher, Supervisor};
@@ -20,13 +22,15 @@ use crate::wgsl::{self, Adapter, Launcher, Supervisor};
 /// How long a device without work keeps the process that served its last job.
 const IDLE_TIME: Duration = Duration::from_secs(10);
 
-/// What a lane runs on.
+/// What a lane runs on: the processor or a graphics device, and cells for whole programs where there are any.
 #[derive(Clone)]
-pub enum Engine {
-    /// The processor.
-    Wasm(Arc<Wasm>),
-    /// A graphics device.
-    Wgsl(Launcher, Box<Adapter>),
+pub struct Engine {
+    /// The processor runs WebAssembly.
+    pub wasm: Option<Arc<Wasm>>,
+    /// A graphics device runs kernels.
+    pub wgsl: Option<(Launcher, Box<Adapter>)>,
+    /// Containers and Blender.
+    pub cells: Option<Arc<Cells>>,
 }
 
 /// What the threads of every lane share.
@@ -37,11 +41,18 @@ pub struct Shared {
     pub cancels: Arc<Cancels>,
     /// Where logs go.
     pub logs: mpsc::Sender<Piece>,
+    /// The owner's idle command, which makes room for tasks.
+    pub idle: Arc<IdleGate>,
 }
 
 #[derive(Default)]
 struct Line {
     attempts: VecDeque<Ready>,
+    running: Vec<AttemptId>,
+    /// Whether the owner needs the device.
+    resting: bool,
+    /// Threads that hold on to the device's memory.
+    holding: usize,
     closed: bool,
 }
 
@@ -55,13 +66,15 @@ struct Queue {
 /// A device with its threads.
 pub struct Lane {
     queue: Arc<Queue>,
+    shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
 }
 
 /// One thread's hands.
-enum Hands {
-    Wasm(Arc<Wasm>, Option<Ticking>),
-    Wgsl(Box<Supervisor>),
+struct Hands {
+    wasm: Option<(Arc<Wasm>, Option<Ticking>)>,
+    wgsl: Option<Box<Supervisor>>,
+    cells: Option<Arc<Cells>>,
 }
 
 impl Queue {
@@ -69,25 +82,36 @@ impl Queue {
         self.line.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next attempt, and whether it is the last one in line; the hands rest before waiting, and give back
-    /// what they hold if it takes long. `None` at the end.
+    /// The next attempt, and whether it is the last one in line; the hands rest before waiting, and give back what they
+    /// hold if it takes long or the owner needs the device. `None` at the end.
     fn next(&self, hands: &mut Hands) -> Option<(Ready, bool)> {
         let waits = |line: &mut Line| line.attempts.is_empty() && !line.closed;
         let mut line = self.line();
         if waits(&mut line) {
             drop(line);
             hands.rest();
-            let waited = self.changed.wait_timeout_while(self.line(), IDLE_TIME, waits);
+            let undisturbed = |line: &mut Line| waits(line) && !line.resting;
+            let waited = self.changed.wait_timeout_while(self.line(), IDLE_TIME, undisturbed);
             line = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         if waits(&mut line) {
             drop(line);
             hands.give_back();
-            line = self.changed.wait_while(self.line(), waits).unwrap_or_else(PoisonError::into_inner);
+            line = self.line();
+            line.holding -= 1;
+            self.changed.notify_all();
+            line = self.changed.wait_while(line, waits).unwrap_or_else(PoisonError::into_inner);
+            line.holding += 1;
         }
         let next = line.attempts.pop_front()?;
+        line.running.push(next.attempt);
         let last = line.attempts.is_empty();
         Some((next, last))
+    }
+
+    fn ended(&self, attempt: AttemptId) {
+        self.line().running.retain(|running| *running != attempt);
+        self.changed.notify_all();
     }
 }
 
@@ -95,19 +119,58 @@ impl Lane {
     /// Starts the threads of a device.
     pub fn start(name: &str, slots: u16, engine: &Engine, shared: &Arc<Shared>) -> std::io::Result<Self> {
         let queue = Arc::new(Queue::default());
+        queue.line().holding = usize::from(slots);
         let threads = (0..slots).map(|slot| {
             let (queue, engine, shared) = (queue.clone(), engine.clone(), shared.clone());
             let builder = std::thread::Builder::new().name(format!("{name}-{slot}"));
             builder.spawn(move || work(&queue, engine, &shared))
         });
         let threads = threads.collect::<Result<_, _>>()?;
-        Ok(Self { queue, threads })
+        Ok(Self { queue, shared: shared.clone(), threads })
     }
 
-    /// Lets attempts wait for the device.
+    /// Lets attempts wait for the device; those that come while its owner needs it end at once.
     pub fn push(&self, attempts: impl IntoIterator<Item = Ready>) {
-        self.queue.line().attempts.extend(attempts);
+        let mut line = self.queue.line();
+        let attempts = attempts.into_iter();
+        if line.resting {
+            drop(line);
+            attempts.for_each(|ready| self.hand_back(&ready));
+            return;
+        }
+        line.attempts.extend(attempts);
         self.queue.changed.notify_all();
+    }
+
+    /// The owner needs the device, or gives it back. What waits goes back at once, what runs is stopped.
+    pub fn rest(&self, resting: bool) {
+        let mut line = self.queue.line();
+        line.resting = resting;
+        let waiting = if resting { std::mem::take(&mut line.attempts) } else { VecDeque::new() };
+        let running = if resting { line.running.clone() } else { Vec::new() };
+        drop(line);
+        self.queue.changed.notify_all();
+        running.into_iter().for_each(|attempt| self.shared.cancels.recall(attempt));
+        waiting.iter().for_each(|ready| self.hand_back(ready));
+    }
+
+    /// Waits until nothing runs on the device and its memory is free; says whether that came in time.
+    pub fn wait_until_free(&self, time: Duration) -> bool {
+        let busy = |line: &mut Line| line.resting && (!line.running.is_empty() || line.holding > 0);
+        let waited = self.queue.changed.wait_timeout_while(self.queue.line(), time, busy);
+        !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
+    }
+
+    /// Whether nothing runs and nothing waits.
+    pub fn is_idle(&self) -> bool {
+        let line = self.queue.line();
+        line.running.is_empty() && line.attempts.is_empty()
+    }
+
+    fn hand_back(&self, ready: &Ready) {
+        self.shared.cancels.recall(ready.attempt);
+        let run = Run { ran: Micros(0), end: End::Cancelled };
+        self.shared.delivery.hand_over(sealing(ready), run, true);
     }
 }
 
@@ -126,53 +189,69 @@ impl Drop for Lane {
 }
 
 fn work(queue: &Queue, engine: Engine, shared: &Shared) {
-    let mut hands = match engine {
-        Engine::Wasm(wasm) => Hands::Wasm(wasm, None),
-        Engine::Wgsl(launcher, adapter) => Hands::Wgsl(Box::new(Supervisor::new(launcher, *adapter))),
+    let mut hands = Hands {
+        wasm: engine.wasm.map(|wasm| (wasm, None)),
+        wgsl: engine.wgsl.map(|(launcher, adapter)| Box::new(Supervisor::new(launcher, *adapter))),
+        cells: engine.cells,
     };
     while let Some((ready, last)) = queue.next(&mut hands) {
-        let of = sealing(&ready);
-        let run = catch_unwind(AssertUnwindSafe(|| hands.run(&ready, shared))).unwrap_or_else(|_| Run {
-            ran: Micros(0),
-            end: End::Failed(Failure::new(Cause::DeviceFault, "the worker itself failed on this attempt")),
-        });
+        let (of, attempt) = (sealing(&ready), ready.attempt);
+        shared.idle.make_room();
+        let run = catch_unwind(AssertUnwindSafe(|| hands.run(&ready, shared, &|| queue.ended(attempt))))
+            .unwrap_or_else(|_| Run {
+                ran: Micros(0),
+                end: End::Failed(Failure::new(Cause::DeviceFault, "the worker itself failed on this attempt")),
+            });
         shared.delivery.hand_over(of, run, last);
+        queue.ended(attempt);
     }
 }
 
 impl Hands {
     /// Nothing to do for now.
     fn rest(&mut self) {
-        match self {
-            Self::Wasm(_, ticking) => *ticking = None,
-            Self::Wgsl(_) => {}
+        if let Some((_, ticking)) = &mut self.wasm {
+            *ticking = None;
         }
     }
 
     /// Nothing to do for longer: the owner gets the device's memory back.
     fn give_back(&mut self) {
-        match self {
-            Self::Wasm(..) => {}
-            Self::Wgsl(supervisor) => supervisor.give_back(),
+        if let Some(supervisor) = &mut self.wgsl {
+            supervisor.give_back();
         }
     }
 
-    fn run(&mut self, ready: &Ready, shared: &Shared) -> Run {
+    /// Runs an attempt; `freed` is told when nothing of it holds on to the device any more, if that is before its end.
+    fn run(&mut self, ready: &Ready, shared: &Shared, freed: &dyn Fn()) -> Run {
         if shared.cancels.has(ready.attempt) {
             return Run { ran: Micros(0), end: End::Cancelled };
         }
-        match (self, &ready.program) {
-            (Self::Wasm(wasm, ticking), ReadyProgram::Wasm(program)) => {
+        match &ready.program {
+            ReadyProgram::Wasm(program) => {
+                let Some((wasm, ticking)) = &mut self.wasm else { return wrong_device() };
                 ticking.get_or_insert_with(|| wasm.tick());
                 wasm.run(program, call(ready, shared))
             }
-            (Self::Wgsl(supervisor), ReadyProgram::Wgsl(source)) => run_kernel(supervisor, source, ready, shared),
-            (Self::Wasm(..), ReadyProgram::Wgsl(_)) | (Self::Wgsl(_), ReadyProgram::Wasm(_)) => {
-                let failure = Failure::new(Cause::HubFault, "the hub chose a device that does not run such programs");
-                Run { ran: Micros(0), end: End::Failed(failure) }
+            ReadyProgram::Wgsl(source) => {
+                let Some(supervisor) = &mut self.wgsl else { return wrong_device() };
+                run_kernel(supervisor, source, ready, shared)
+            }
+            ReadyProgram::Container(image) => {
+                let Some(cells) = &self.cells else { return wrong_device() };
+                cells.run_container(image, task(ready, shared, freed))
+            }
+            ReadyProgram::Blender(project) => {
+                let Some(cells) = &self.cells else { return wrong_device() };
+                cells.run_blender(project, task(ready, shared, freed))
             }
         }
     }
+}
+
+fn wrong_device() -> Run {
+    let failure = Failure::new(Cause::HubFault, "the hub chose a device that does not run such programs");
+    Run { ran: Micros(0), end: End::Failed(failure) }
 }
 
 fn sealing(ready: &Ready) -> Sealing {
@@ -180,19 +259,27 @@ fn sealing(ready: &Ready) -> Sealing {
     Sealing { attempt: ready.attempt, job: ready.group.job, place, keys: Arc::clone(&ready.keys) }
 }
 
+fn watch(ready: &Ready, shared: &Shared) -> Watch {
+    Watch::start(ready.attempt, Duration::from_millis(ready.time.0), shared.cancels.clone())
+}
+
+fn task<'a>(ready: &'a Ready, shared: &'a Shared, freed: &'a dyn Fn()) -> Task<'a> {
+    let log = Log::new(ready.attempt, shared.logs.clone());
+    Task::new(ready, watch(ready, shared), log, &shared.delivery, sealing(ready), freed)
+}
+
 fn call(ready: &Ready, shared: &Shared) -> Call {
     let spec = &ready.group.spec;
     let args = match &spec.work {
-        Work::Wasm { args, .. } => arguments::fill(args, &spec.extent, ready.index),
-        Work::Wgsl { .. } => Vec::new(),
+        Work::Wasm { args, .. } => arguments::fill(args, &spec.extent, &[], ready.index),
+        Work::Wgsl { .. } | Work::Container { .. } | Work::Blender { .. } => Vec::new(),
     };
-    let time = Duration::from_millis(ready.time.0);
     Call {
         args,
         index: ready.index,
         inputs: ready.inputs.folder.clone(),
         limits: spec.limits,
-        watch: Watch::start(ready.attempt, time, shared.cancels.clone()),
+        watch: watch(ready, shared),
         log: Log::new(ready.attempt, shared.logs.clone()),
     }
 }

@@ -1,9 +1,10 @@
 //! Results on their way to the hub, gathered into batches: sent at once when nothing more is coming, and within
 //! two milliseconds otherwise.
+use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use gleaner_wire::{Finished, MESSAGE_BYTES_MAX, Outcome};
+use gleaner_wire::{AttemptId, Finished, MESSAGE_BYTES_MAX, Outcome, Output};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -24,6 +25,8 @@ pub struct Outbox {
 #[derive(Debug, Default)]
 struct Waiting {
     results: Vec<Finished>,
+    /// The last checkpoint of attempts, which goes before any result.
+    saved: HashMap<AttemptId, Output>,
     since: Option<Instant>,
     urgent: bool,
 }
@@ -46,6 +49,17 @@ impl Outbox {
         }
     }
 
+    /// Adds what an attempt has saved; an earlier one of it is not worth sending any more.
+    pub fn save(&self, attempt: AttemptId, checkpoint: Output) {
+        self.waiting().saved.insert(attempt, checkpoint);
+        self.changed.notify_one();
+    }
+
+    /// Takes what attempts have saved.
+    pub fn take_saved(&self) -> HashMap<AttemptId, Output> {
+        std::mem::take(&mut self.waiting().saved)
+    }
+
     /// Takes what there is, without waiting.
     pub fn take_now(&self) -> Vec<Finished> {
         let mut waiting = self.waiting();
@@ -54,12 +68,16 @@ impl Outbox {
         std::mem::take(&mut waiting.results)
     }
 
-    /// Waits until there are results worth sending and takes them.
+    /// Waits until there are results or checkpoints worth sending and takes the results; checkpoints are to be taken
+    /// and sent before them.
     pub async fn take(&self) -> Vec<Finished> {
         loop {
             let since = {
                 let mut waiting = self.waiting();
-                if waiting.urgent || waiting.since.is_some_and(|since| since.elapsed() >= LINGER) {
+                if waiting.urgent
+                    || !waiting.saved.is_empty()
+                    || waiting.since.is_some_and(|since| since.elapsed() >= LINGER)
+                {
                     waiting.urgent = false;
                     waiting.since = None;
                     return std::mem::take(&mut waiting.results);

@@ -178,6 +178,11 @@ impl Body {
         }
     }
 
+    /// A file of this length that nothing writes to any more. It is removed when this is dropped.
+    pub fn from_file(path: TempPath, len: u64) -> Self {
+        Self { store: Store::Disk(Spilled { path, open: None }), len }
+    }
+
     /// The content, to be delivered.
     pub fn into_written(self) -> Written {
         match self.store {

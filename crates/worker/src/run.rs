@@ -14,6 +14,7 @@ use crate::identity::Identity;
 use crate::lane::{Lane, Shared};
 use crate::log::{PIECES_WAITING_MAX, Piece};
 use crate::outbox::Outbox;
+use crate::owner::{self, IdleGate, Watching};
 use crate::self_test::{Tested, self_test};
 use crate::session::{Ended, Sessions, stopped};
 use crate::watch::Cancels;
@@ -31,7 +32,8 @@ pub async fn run(
     let identity = Identity::open(&config.dir)?;
     let hub = HubLink::new(&config.hub)?;
     let testing = config.clone();
-    let tested = tokio::task::spawn_blocking(move || self_test(&testing)).await;
+    let runtime = tokio::runtime::Handle::current();
+    let tested = tokio::task::spawn_blocking(move || self_test(&testing, &runtime)).await;
     let tested = tested.unwrap_or_else(|_| Err(Error::NothingToOffer(vec!["the self-test crashed".to_owned()])))?;
     let offer = tested.offer.clone();
     let missing: Vec<_> = tested.findings.iter().filter(|finding| !finding.is_good()).cloned().collect();
@@ -40,10 +42,15 @@ pub async fn run(
         return Err(Error::NothingToOffer(missing.iter().map(ToString::to_string).collect()));
     }
     offer.check()?;
+    let report = Arc::new(report);
+    let devices = tested.devices.clone();
     let (agent, mut logs) = assemble(&config, &identity, tested, hub)?;
-    let sessions = Sessions { url: &config.hub, identity: &identity, offer: &offer, agent: &agent, report: &report };
+    let watching = watch_owner(&config, devices, &agent, report.clone()).await?;
+    let sessions = Sessions { url: &config.hub, identity: &identity, offer: &offer, agent: &agent, report: &*report };
     let ended = stay_connected(&sessions, &mut logs, &mut stop).await;
     agent.stop();
+    // First, so that the idle command is gone with the worker.
+    drop(tokio::task::spawn_blocking(move || drop(watching)).await);
     // Devices' threads are waited for, so that no kernel process outlives the worker.
     drop(tokio::task::spawn_blocking(move || drop(agent)).await);
     ended
@@ -60,7 +67,8 @@ fn assemble(
     let runtime = tokio::runtime::Handle::current();
     let delivery = Delivery::new(runtime, depot.clone(), outbox.clone(), cancels.clone());
     let (log_sender, logs) = mpsc::channel(PIECES_WAITING_MAX);
-    let shared = Arc::new(Shared { delivery, cancels, logs: log_sender });
+    let idle = Arc::new(IdleGate::default());
+    let shared = Arc::new(Shared { delivery, cancels, logs: log_sender, idle });
     let lanes = tested
         .engines
         .iter()
@@ -68,8 +76,21 @@ fn assemble(
         .enumerate()
         .map(|(number, (engine, device))| Lane::start(&format!("device-{number}"), device.slots, engine, &shared));
     let lanes = lanes.collect::<Result<Vec<_>, _>>().map_err(Error::file("start threads for", &config.dir))?;
-    let preparer = Preparer::new(depot.clone(), hub.clone(), tested.wasm);
-    Ok((Arc::new(Agent::new(lanes, preparer, shared, outbox, hub, depot)), logs))
+    let preparer = Preparer::new(depot.clone(), hub.clone(), tested.wasm, tested.cells);
+    Ok((Arc::new(Agent::new(lanes, preparer, shared, outbox, hub, depot, tested.group)), logs))
+}
+
+/// Looks for the owner before any work comes, and goes on looking.
+async fn watch_owner(
+    config: &Config,
+    devices: Vec<gleaner_machine::Device>,
+    agent: &Arc<Agent>,
+    report: Arc<dyn Fn(Report) + Send + Sync>,
+) -> Result<Watching, Error> {
+    let ask = owner::Ask { preferences: config.preferences.clone(), dir: config.dir.clone(), devices, report };
+    let (agent, dir) = (agent.clone(), config.dir.clone());
+    let begun = tokio::task::spawn_blocking(move || owner::watch(&agent, ask)).await;
+    begun.unwrap_or_else(|_| Err(std::io::Error::other("it broke"))).map_err(Error::file("start a thread for", &dir))
 }
 
 async fn stay_connected(

@@ -2,11 +2,18 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use gleaner_wire::{ByteSize, DeviceKind, DeviceOffer, Offer, Runtime, RuntimeOffer};
+use gleaner_machine::energy::{self, TariffError};
+use gleaner_machine::inventory::{Display, Memory, Ways};
+use gleaner_sandbox::Device as Node;
+use gleaner_wire::render::DeviceChoice;
+use gleaner_wire::{Amount, ByteSize, DeviceKind, DeviceOffer, Offer, Runtime, RuntimeOffer};
+use tokio::runtime::Handle;
 
+use crate::cell::{self, Cells, Found};
 use crate::config::{Config, Error};
 use crate::doctor::Finding;
 use crate::lane::Engine;
+use crate::nodes::nodes;
 use crate::wasm::{self, MEMORY_BYTES_MAX, Wasm};
 use crate::wgsl::{Adapter, Launcher};
 
@@ -17,7 +24,14 @@ const DISCRETE_MEMORY: u64 = 2 << 30;
 /// What is offered where the system does not say how much memory there is.
 const MEMORY_UNKNOWN: u64 = 1 << 30;
 const NAME_CHARS_MAX: usize = 64;
+/// What a provider keeps of a price, in hundredths of a percent.
+const KEPT_POINTS: u32 = 8500;
+/// The price of a second where the owner follows a market that has none yet: 0.36 GLN an hour.
+const PRICE_DEFAULT: Amount = Amount(100_000);
 const SCRATCH: &str = "scratch";
+const CELLS: &str = "cells";
+/// Thousandths of a processor core for each cell.
+const CELL_CPU_MILLI: u32 = 1000;
 const RUNTIME: &str = "runtime";
 
 /// What a self-test found: an offer, what it runs on, and every finding.
@@ -28,37 +42,77 @@ pub struct Tested {
     pub findings: Vec<Finding>,
     /// What the devices of the offer run on, in the same order.
     pub(crate) engines: Vec<Engine>,
+    /// What the machine knows of them, in the same order.
+    pub(crate) devices: Vec<gleaner_machine::Device>,
     pub(crate) wasm: Option<Arc<Wasm>>,
+    pub(crate) cells: Option<Arc<Cells>>,
+    /// The name of the control groups of programs.
+    pub(crate) group: String,
+    /// Every adapter that answered, offered or not.
+    pub(crate) adapters: Vec<Adapter>,
 }
 
 struct Device {
     offer: DeviceOffer,
     engine: Engine,
+    machine: gleaner_machine::Device,
 }
 
-/// Tests every runtime on every device that the configuration allows.
-pub fn self_test(config: &Config) -> Result<Tested, Error> {
+/// Tests every runtime on every device that the configuration allows. Called on a thread that may wait.
+pub fn self_test(config: &Config, runtime: &Handle) -> Result<Tested, Error> {
     let scratch = empty_folder(&config.dir, SCRATCH)?;
-    let mut findings = Vec::new();
+    let Found { cells, mut findings, group } = cell::find(config, runtime, &empty_folder(&config.dir, CELLS)?)?;
     let mut devices = Vec::new();
     let mut wasm = None;
     if config.cpu_slots > 0 {
         match test_processor(config, &scratch) {
-            Ok((device, runtime)) => {
-                findings.push(Finding::works("wasm", describe(&device.offer)));
+            Ok((mut device, runtime)) => {
+                findings.insert(0, Finding::works("wasm", describe(&device.offer)));
+                offer_cells(&mut device, cells.as_ref(), DeviceChoice::Cpu, Vec::new());
                 wasm = Some(runtime);
                 devices.push(device);
             }
             Err(failure) => findings.push(Finding::missing("wasm", failure.detail, "report this as a bug")),
         }
     }
-    if config.gpu {
-        test_adapters(config, &mut devices, &mut findings)?;
+    let adapters = match config.gpu {
+        true => test_adapters(config, cells.as_ref(), &mut devices, &mut findings)?,
+        false => Vec::new(),
+    };
+    let (mut offers, mut engines, mut known) = (Vec::new(), Vec::new(), Vec::new());
+    for Device { offer, engine, machine } in devices {
+        let price_per_second = price(config, &machine).map_err(Error::Tariff)?;
+        offers.push(DeviceOffer { price_per_second, ..offer });
+        engines.push(engine);
+        known.push(machine);
     }
-    let (offers, engines) = devices.into_iter().map(|device| (device.offer, device.engine)).unzip();
-    let offer =
-        Offer { name: config.name.clone(), region: config.region.clone(), provider: config.provider, devices: offers };
-    Ok(Tested { offer, findings, engines, wasm })
+    let (name, region) = (config.name.clone(), config.region.clone());
+    let offer = Offer { name, region, provider: config.provider, devices: offers };
+    Ok(Tested { offer, findings, engines, devices: known, wasm, cells: cells.map(Arc::new), group, adapters })
+}
+
+/// What is asked for a second of a device: what its owner or the market says, but never less than its electricity costs.
+fn price(config: &Config, device: &gleaner_machine::Device) -> Result<Amount, TariffError> {
+    let market = config.market.iter().find(|(kind, _)| *kind == device.kind).map(|(_, price)| *price);
+    let floor = energy::floor(device, &config.preferences, None, KEPT_POINTS)?;
+    let asked = energy::ask(config.preferences.price, market, floor.map(|floor| floor.per_second));
+    Ok(asked.map_or(PRICE_DEFAULT, |asked| asked.per_second))
+}
+
+/// Adds containers and Blender to what a device offers.
+fn offer_cells(device: &mut Device, cells: Option<&Cells>, choice: DeviceChoice, nodes: Vec<Node>) {
+    let Some(cells) = cells else { return };
+    let score = device.offer.runtimes.first().map_or(1, |runtime| runtime.score);
+    let with_cards = !nodes.is_empty();
+    let runtime = |runtime, engine| RuntimeOffer { runtime, score, loops_max: None, engine };
+    // On a graphics device a container is given its nodes, so there have to be some.
+    if cells.containers().is_some() && (choice == DeviceChoice::Cpu || with_cards) {
+        device.offer.runtimes.push(runtime(Runtime::Container, None));
+    }
+    if let Some(key) = cells.blender().and_then(|blender| blender.key(choice)) {
+        device.offer.runtimes.push(runtime(Runtime::Blender, Some(key)));
+    }
+    device.engine.cells = Some(Arc::new(cells.on(nodes, CELL_CPU_MILLI)));
 }
 
 fn test_processor(config: &Config, scratch: &Path) -> Result<(Device, Arc<Wasm>), crate::failure::Failure> {
@@ -70,66 +124,123 @@ fn test_processor(config: &Config, scratch: &Path) -> Result<(Device, Arc<Wasm>)
         kind: DeviceKind::Cpu,
         name: format!("CPU, {slots} slots"),
         memory: ByteSize(memory),
+        cards: 1,
         slots,
-        price_per_second: config.price_per_second,
-        runtimes: vec![RuntimeOffer { runtime: Runtime::Wasm, score, loops_max: None }],
+        network: config.network,
+        price_per_second: Amount::ZERO,
+        runtimes: vec![RuntimeOffer { runtime: Runtime::Wasm, score, loops_max: None, engine: None }],
     };
-    Ok((Device { offer, engine: Engine::Wasm(runtime.clone()) }, runtime))
+    let engine = Engine { wasm: Some(runtime.clone()), wgsl: None, cells: None };
+    let machine = unknown_device(DeviceKind::Cpu, &offer.name);
+    Ok((Device { offer, engine, machine }, runtime))
 }
 
-fn test_adapters(config: &Config, devices: &mut Vec<Device>, findings: &mut Vec<Finding>) -> Result<(), Error> {
+/// What is known of a device that no probe of the machine told about.
+fn unknown_device(kind: DeviceKind, name: &str) -> gleaner_machine::Device {
+    gleaner_machine::Device {
+        kind,
+        name: name.to_owned(),
+        address: None,
+        memory: Memory::Shared,
+        module: None,
+        driver: None,
+        display: Display::None,
+        ways: Ways::default(),
+        power_mw_max: None,
+    }
+}
+
+fn test_adapters(
+    config: &Config,
+    cells: Option<&Cells>,
+    devices: &mut Vec<Device>,
+    findings: &mut Vec<Finding>,
+) -> Result<Vec<Adapter>, Error> {
     let launcher = Launcher { executable: config.child.clone(), runtime_dir: empty_folder(&config.dir, RUNTIME)? };
     let adapters = match launcher.adapters() {
         Ok(adapters) => adapters,
         Err(failure) => {
             findings.push(Finding::missing("wgsl", failure.detail, "install or repair the graphics driver"));
-            return Ok(());
+            return Ok(Vec::new());
         }
     };
-    let wanted = choose(adapters, config.adapter.as_deref());
+    let inventory = crate::doctor::inventory(&config.dir, &adapters);
+    let wanted = choose(adapters.clone(), config.adapter.as_deref());
     if wanted.is_empty() {
         let (why, fix) = crate::doctor::no_adapter(config.adapter.as_deref());
         findings.push(Finding::missing("wgsl", why, fix));
     }
-    for adapter in wanted {
+    for (place, adapter) in wanted {
         let capability = format!("wgsl on {}", adapter.name);
         match launcher.test(&adapter) {
             Ok(speed) => {
-                let runtime = RuntimeOffer { runtime: Runtime::Wgsl, score: speed.score, loops_max: speed.loops_max };
-                let device = offer_adapter(config, &launcher, adapter, runtime);
+                let (score, loops_max) = (speed.score, speed.loops_max);
+                let runtime = RuntimeOffer { runtime: Runtime::Wgsl, score, loops_max, engine: None };
+                let machine = inventory.devices.iter().find(|device| device.ways.adapter == Some(place)).cloned();
+                let mut device = offer_adapter(config, &launcher, adapter, runtime, machine);
+                let mut alike = inventory.devices.iter().filter(|other| other.kind == device.machine.kind);
+                let number = alike.position(|other| other.address == device.machine.address).unwrap_or(0);
+                let nodes = nodes(Path::new("/"), &device.machine, number);
+                if device.machine.kind != DeviceKind::Software {
+                    offer_cells(&mut device, cells, DeviceChoice::Gpu, nodes);
+                }
                 findings.push(Finding::works(capability, describe(&device.offer)));
                 devices.push(device);
             }
             Err(failure) => findings.push(Finding::missing(capability, failure.detail, "update the graphics driver")),
         }
     }
-    Ok(())
+    Ok(adapters)
 }
 
 /// The adapters to offer. Software drivers compute on the processor, so they count only where nothing better is,
 /// or where the owner names one.
-fn choose(mut adapters: Vec<Adapter>, wanted: Option<&str>) -> Vec<Adapter> {
+fn choose(adapters: Vec<Adapter>, wanted: Option<&str>) -> Vec<(usize, Adapter)> {
+    let mut adapters: Vec<_> = adapters.into_iter().enumerate().collect();
     if let Some(part) = wanted {
-        adapters.retain(|adapter| adapter.name.to_lowercase().contains(&part.to_lowercase()));
-    } else if adapters.iter().any(|adapter| adapter.kind != DeviceKind::Software) {
-        adapters.retain(|adapter| adapter.kind != DeviceKind::Software);
+        adapters.retain(|(_, adapter)| adapter.name.to_lowercase().contains(&part.to_lowercase()));
+    } else if adapters.iter().any(|(_, adapter)| adapter.kind != DeviceKind::Software) {
+        adapters.retain(|(_, adapter)| adapter.kind != DeviceKind::Software);
     }
     adapters.truncate(Offer::DEVICES_MAX - 1);
     adapters
 }
 
-fn offer_adapter(config: &Config, launcher: &Launcher, adapter: Adapter, runtime: RuntimeOffer) -> Device {
-    let memory =
-        if adapter.discrete { adapter.buffer_bytes_max.min(DISCRETE_MEMORY) } else { machine_memory() / MEMORY_PART };
+/// What is offered of a card's memory: all of it but what its owner keeps, where the machine knows how much there is.
+fn memory_of(config: &Config, adapter: &Adapter, machine: Option<&gleaner_machine::Device>) -> u64 {
+    let known = match machine.map(|machine| machine.memory) {
+        Some(Memory::Own(Some(bytes))) => Some(bytes.0),
+        Some(Memory::Own(None) | Memory::Shared) | None => None,
+    };
+    let bytes = match (adapter.discrete, known) {
+        (true, Some(bytes)) => bytes,
+        (true, None) => adapter.buffer_bytes_max.min(DISCRETE_MEMORY),
+        (false, _) => machine_memory() / MEMORY_PART,
+    };
+    bytes.saturating_sub(config.preferences.memory_keep.0).max(1)
+}
+
+fn offer_adapter(
+    config: &Config,
+    launcher: &Launcher,
+    adapter: Adapter,
+    runtime: RuntimeOffer,
+    machine: Option<gleaner_machine::Device>,
+) -> Device {
+    let memory = memory_of(config, &adapter, machine.as_ref());
     let offer = DeviceOffer {
         kind: adapter.kind,
         name: printable(&adapter.name),
         memory: ByteSize(memory),
+        cards: 1,
         slots: 1,
-        price_per_second: config.price_per_second,
+        network: false,
+        price_per_second: Amount::ZERO,
         runtimes: vec![runtime],
     };
-    Device { offer, engine: Engine::Wgsl(launcher.clone(), Box::new(adapter)) }
+    let machine = machine.unwrap_or_else(|| unknown_device(adapter.kind, &offer.name));
+    let engine = Engine { wasm: None, wgsl: Some((launcher.clone(), Box::new(adapter))), cells: None };
+    Device { offer, engine, machine }
 }
 
 /// A name as offers allow it.

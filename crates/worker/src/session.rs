@@ -132,14 +132,16 @@ impl Sessions<'_> {
             | ToWorker::Start(_)
             | ToWorker::Cancel(_)
             | ToWorker::Acknowledge { .. }
-            | ToWorker::Forget(_) => return Err(lost(NO_SENSE)),
+            | ToWorker::Forget(_)
+            | ToWorker::Paused(_)
+            | ToWorker::Screened { .. } => return Err(lost(NO_SENSE)),
         };
         let hello = ToHub::Hello {
             protocol: PROTOCOL,
             key: self.identity.public(),
             signature: self.identity.sign(&nonce),
             offer: self.offer.clone(),
-            paused: false,
+            resting: self.agent.resting.borrow().clone(),
             held: self.agent.holdings().list(),
         };
         send(&mut sink, &hello).await?;
@@ -154,7 +156,9 @@ impl Sessions<'_> {
             | ToWorker::Start(_)
             | ToWorker::Cancel(_)
             | ToWorker::Acknowledge { .. }
-            | ToWorker::Forget(_) => Err(lost(NO_SENSE)),
+            | ToWorker::Forget(_)
+            | ToWorker::Paused(_)
+            | ToWorker::Screened { .. } => Err(lost(NO_SENSE)),
         }
     }
 
@@ -167,6 +171,9 @@ impl Sessions<'_> {
                 Ok(Ok(None)) => continue,
                 Ok(Ok(Some(message))) => message,
             };
+            if let ToWorker::Screened { device, runtime, verdict } = &message {
+                (self.report)(Report::Screened { device: *device, runtime: *runtime, verdict: verdict.clone() });
+            }
             match self.agent.on_message(message) {
                 Ok(None) => {}
                 Ok(Some(reason)) => return Ended::Refused(reason),
@@ -193,9 +200,15 @@ impl Sessions<'_> {
         beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let (mut holdings, mut told) = (interval(HOLDINGS_TIME), Vec::new());
         holdings.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut resting = self.agent.resting.subscribe();
+        // What changed since the hello was said.
+        resting.mark_changed();
         loop {
             tokio::select! {
                 results = self.agent.outbox.take() => {
+                    for (attempt, checkpoint) in self.agent.outbox.take_saved() {
+                        send(&mut sink, &ToHub::Saved { attempt, checkpoint }).await?;
+                    }
                     send_last_words(&mut sink, logs, &mut pieces, &results).await?;
                     self.send_results(&mut sink, results).await?;
                 }
@@ -212,6 +225,10 @@ impl Sessions<'_> {
                         told.clone_from(&held);
                         send(&mut sink, &ToHub::Holds(held)).await?;
                     }
+                }
+                Ok(()) = resting.changed() => {
+                    let devices = resting.borrow_and_update().clone();
+                    send(&mut sink, &ToHub::Resting(devices)).await?;
                 }
                 Some((attempt, text)) = next_log(logs, &mut pieces, log_at) => {
                     log_at = Instant::now() + LOG_PAUSE;

@@ -1,5 +1,5 @@
 //! When a running attempt has to stop: its time is over, the hub cancelled it, or the worker ends.
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -9,20 +9,40 @@ use gleaner_wire::AttemptId;
 /// How often something that waits looks up.
 pub const LOOK_UP: Duration = Duration::from_millis(10);
 
+/// Who does not want an attempt any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum By {
+    Hub,
+    Owner,
+}
+
 /// The attempts that are not wanted any more. Asking costs nothing while there are none.
 #[derive(Debug, Default)]
 pub struct Cancels {
     all: AtomicBool,
     count: AtomicUsize,
-    attempts: Mutex<HashSet<AttemptId>>,
+    attempts: Mutex<HashMap<AttemptId, By>>,
 }
 
 impl Cancels {
     /// From now on this attempt is cancelled.
     pub fn cancel(&self, attempt: AttemptId) {
         self.change(|attempts| {
-            attempts.insert(attempt);
+            attempts.insert(attempt, By::Hub);
         });
+    }
+
+    /// From now on this attempt has to stop, because the owner needs the device.
+    pub fn recall(&self, attempt: AttemptId) {
+        self.change(|attempts| {
+            attempts.entry(attempt).or_insert(By::Owner);
+        });
+    }
+
+    /// Whether the attempt has to stop because the owner needs the device.
+    pub fn is_recalled(&self, attempt: AttemptId) -> bool {
+        self.count.load(Ordering::Acquire) > 0
+            && self.attempts.lock().unwrap_or_else(PoisonError::into_inner).get(&attempt) == Some(&By::Owner)
     }
 
     /// From now on every attempt is cancelled, because the worker ends.
@@ -43,10 +63,10 @@ impl Cancels {
     pub fn has(&self, attempt: AttemptId) -> bool {
         self.all.load(Ordering::Acquire)
             || self.count.load(Ordering::Acquire) > 0
-                && self.attempts.lock().unwrap_or_else(PoisonError::into_inner).contains(&attempt)
+                && self.attempts.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&attempt)
     }
 
-    fn change(&self, change: impl FnOnce(&mut HashSet<AttemptId>)) {
+    fn change(&self, change: impl FnOnce(&mut HashMap<AttemptId, By>)) {
         let mut attempts = self.attempts.lock().unwrap_or_else(PoisonError::into_inner);
         change(&mut attempts);
         self.count.store(attempts.len(), Ordering::Release);
@@ -92,6 +112,11 @@ impl Watch {
             return Err(Interruption::Cancelled);
         }
         if self.left().is_zero() { Err(Interruption::TimeLimit) } else { Ok(()) }
+    }
+
+    /// Whether it is not wanted any more.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancels.has(self.attempt)
     }
 
     /// Waits for a span, or until it has to stop.

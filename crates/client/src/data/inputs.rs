@@ -5,7 +5,7 @@ use std::path::Path;
 use gleaner_data::manifest::Root;
 use gleaner_data::seal::DatasetKey;
 use gleaner_wire::job_file::{JobFile, Source};
-use gleaner_wire::{BlobRef, DataRef, Hash};
+use gleaner_wire::{BlobRef, DataRef, Hash, Runtime};
 use tokio::sync::watch;
 
 use super::{Account, HubData, Local, Opens, Pull, Push, PushProgress, Steer};
@@ -42,7 +42,14 @@ impl Inputs<'_> {
         let mut file = self.draft.file.clone();
         for (number, task) in file.tasks.iter_mut().enumerate() {
             let at = format!("task[{number}].program");
-            self.push(&at, &mut task.program, Some(false), progress).await?;
+            // A scene or an image may be a folder; any other program is one file.
+            let is_folder = match task.runtime {
+                Runtime::Wasm | Runtime::Wgsl => Some(false),
+                Runtime::Container | Runtime::Blender => None,
+            };
+            if let Some(program) = &mut task.program {
+                self.push(&at, program, is_folder, progress).await?;
+            }
             for (place, input) in task.inputs.iter_mut().enumerate() {
                 let at = |field: &str| format!("task[{number}].input[{place}].{field}");
                 if let Some(source) = &mut input.file {

@@ -33,7 +33,7 @@ impl JobKeys {
                 // What is neither is refused by the hub, with its line.
                 inputs.push(data.or(from).unwrap_or_default());
             }
-            let program = key(&task.program).unwrap_or_default();
+            let program = task.program.as_ref().and_then(key).unwrap_or_default();
             tasks.push(TaskKeys { program, output: *output.expose(), inputs }.sign(submission, group, &owner));
         }
         Self { tasks }
@@ -64,6 +64,8 @@ fn output_secret(account: &Account, task: &TaskFile) -> AccountSecret {
         .iter()
         .filter_map(|input| Some((input.name.as_str(), root(input.file.as_ref().or(input.folder.as_ref())?))))
         .collect();
-    let work = postcard::to_allocvec(&("output", root(&task.program), &task.args, files));
+    let program = task.program.as_ref().map(root);
+    let more = (&task.sweep, &task.container, &task.blender);
+    let work = postcard::to_allocvec(&("output", program, &task.args, files, more));
     account.secret().derive(&work.expect("texts can be encoded"))
 }

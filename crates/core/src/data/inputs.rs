@@ -22,7 +22,7 @@ pub(crate) struct Inputs {
 impl Inputs {
     /// The inputs of a group, unless they are too small to matter.
     pub fn of(spec: &TaskSpec, holders: &mut Holders, bytes_min: u64) -> Option<Self> {
-        let named = spec.inputs.iter().filter_map(InputSpec::data).chain([spec.work.program()]);
+        let named = spec.inputs.iter().filter_map(InputSpec::data).chain(spec.work.program());
         let roots: BTreeMap<_, _> = named.map(|data| (data.root.id, data.bytes)).collect();
         let bytes = roots.values().fold(0_u64, |sum, bytes| sum.saturating_add(*bytes));
         if bytes < bytes_min {

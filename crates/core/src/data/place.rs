@@ -107,11 +107,11 @@ impl Core {
 
     fn idle_holders(&self, job: JobId, group: &Group, scan_max: usize) -> Vec<SeatId> {
         let prefer = self.jobs[&job].prefer;
-        let region = self.classes.region_asked(&group.plan.needs);
+        let named = self.classes.named(&group.plan.needs);
         let workers = self.holders_of(group, scan_max).into_iter();
         let seats = workers.flat_map(|worker| self.workers[worker.0 as usize].seats.iter().copied());
         let idle = seats.filter(|id| {
-            self.seats[id.0 as usize].fits(&group.plan.needs, region) && self.tier(*id) == Some(Tier::Idle)
+            self.seats[id.0 as usize].fits(&group.plan.needs, named) && self.tier(*id) == Some(Tier::Idle)
         });
         let mut seats: Vec<_> = idle.map(|id| (self.promise(group, prefer, id).order(), id)).collect();
         seats.sort_unstable();
@@ -129,10 +129,10 @@ impl Core {
         let (seat, job) = (&self.seats[id.0 as usize], &self.jobs[&task.job]);
         let group = &job.groups[usize::from(task.group)];
         let avoided = group.troubles.get(&task.index).is_some_and(|trouble| trouble.avoids(seat.worker));
-        let region = self.classes.region_asked(&group.plan.needs);
+        let named = self.classes.named(&group.plan.needs);
         !avoided
             && self.tier(id) == Some(Tier::Idle)
-            && seat.fits(&group.plan.needs, region)
+            && seat.fits(&group.plan.needs, named)
             && job.admits(seat.worker)
             && self.can_pay(id, task)
     }
@@ -221,7 +221,7 @@ impl Core {
 
     fn count_holders(&self, job: JobId, at: u16, group: &Group) -> HolderFleet {
         let mut fleet = HolderFleet::counted(self.now);
-        let region = self.classes.region_asked(&group.plan.needs);
+        let named = self.classes.named(&group.plan.needs);
         let all = group.inputs.as_ref().map_or(0, |inputs| inputs.bytes);
         for worker in self.holders_of(group, SCAN_MAX) {
             let moving = self.moving(group, worker);
@@ -231,7 +231,7 @@ impl Core {
             for id in &self.workers[worker.0 as usize].seats {
                 let seat = &self.seats[id.0 as usize];
                 let offered = seat.runtime(group.plan.needs.runtime);
-                let Some(offered) = offered.filter(|_| seat.counted && seat.fits(&group.plan.needs, region)) else {
+                let Some(offered) = offered.filter(|_| seat.counted && seat.fits(&group.plan.needs, named)) else {
                     continue;
                 };
                 let wait = moving.time.max(self.busy_with_others(*id, job, at));

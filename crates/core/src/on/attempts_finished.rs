@@ -1,7 +1,7 @@
 //! Attempts ended on a worker.
 use alloc::string::String;
 use alloc::vec::Vec;
-use gleaner_wire::{Cause, DETAIL_BYTES_MAX, Finished, Micros, Outcome, Output, WorkerId};
+use gleaner_wire::{AttemptId, Cause, DETAIL_BYTES_MAX, Finished, Micros, Outcome, Output, WorkerId};
 
 use crate::attempt::{Attempt, Why};
 use crate::effect::Effect;
@@ -51,8 +51,11 @@ impl Core {
         let tally = job.tallies.entry(attempt.worker).or_default();
         (tally.done, tally.ran) = (tally.done + 1, Micros(tally.ran.0 + ran.0));
         self.judge_good(&attempt, ran, effects);
-        self.learn(&attempt, ran);
-        self.learn_holder(&attempt, ran);
+        if !attempt.resumed {
+            self.learn(&attempt, ran, effects);
+            self.learn_holder(&attempt, ran);
+        }
+        self.follow_engine(&attempt);
         self.remember(&attempt, output, ran);
         self.complete(attempt.job, attempt.group, attempt.index, output, effects);
         self.look_at_tail(attempt.job, attempt.group, effects);
@@ -77,7 +80,7 @@ impl Core {
         }
     }
 
-    fn learn(&mut self, attempt: &Attempt, ran: Micros) {
+    fn learn(&mut self, attempt: &Attempt, ran: Micros, effects: &mut Vec<Effect>) {
         let group = &self.jobs[&attempt.job].groups[usize::from(attempt.group)];
         let (program, runtime) = (group.program, group.plan.needs.runtime);
         let Some(offered) = self.seats[attempt.seat.0 as usize].runtime(runtime) else { return };
@@ -85,14 +88,30 @@ impl Core {
         let learned = self.programs.learn(program, speed, ran);
         if learned != speed {
             self.set_speed(attempt.seat, runtime, learned);
+            self.compare_with_test(attempt.seat, runtime, learned, effects);
         }
     }
 
     fn remember(&mut self, attempt: &Attempt, output: Output, ran: Micros) {
         let group = &self.jobs[&attempt.job].groups[usize::from(attempt.group)];
-        if group.plan.memo && ran >= self.params.memo_micros_min {
+        if group.uses_memo() && ran >= self.params.memo_micros_min {
             let key = self.memo_key(attempt.job, attempt.group, attempt.index);
             self.memo.remember(key, output, self.params.memo_entries_max);
+        }
+    }
+}
+
+impl Core {
+    /// An attempt has saved how far it is: whoever tries the task next goes on from there.
+    pub(crate) fn on_saved(&mut self, worker: WorkerId, attempt: AttemptId, checkpoint: Output) {
+        self.hear(worker);
+        let Some(slot) = self.attempts.slot(attempt) else { return };
+        let at = self.attempts.at(slot);
+        let (job, group, index) = (at.job, usize::from(at.group), at.index);
+        if at.worker == worker
+            && let Some(job) = self.jobs.get_mut(&job)
+        {
+            job.groups[group].checkpoints.insert(index, checkpoint);
         }
     }
 }

@@ -13,6 +13,7 @@ impl Core {
         let lease = self.now.after(self.params.lease_ms);
         for id in (0..self.workers.len() as u32).map(WorkerId) {
             self.workers[id.0 as usize].session = None;
+            self.workers[id.0 as usize].tests.break_off();
             self.trigger(id, Trigger::Left, effects);
             for slot in self.workers[id.0 as usize].attempts.clone() {
                 let attempt = self.attempts.at_mut(slot);

@@ -4,13 +4,13 @@ use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use gleaner_wire::{Amount, Hash, InputSpec, JobId, Millis, Order, SignedOrder};
+use gleaner_wire::{Amount, InputSpec, JobId, Millis, Order, SignedOrder};
 
 use crate::alarms::Alarm;
 use crate::data::Inputs;
 use crate::effect::Effect;
 use crate::event::Ticket;
-use crate::job::{Group, Job, Phase};
+use crate::job::{Group, Job, Phase, program_key, work_hash};
 use crate::ledger::Account;
 use crate::plan::{self, Graph};
 use crate::state::Core;
@@ -26,7 +26,7 @@ impl Core {
         ticket: Ticket,
         submission: u128,
         requester: &str,
-        graph: Graph,
+        mut graph: Graph,
         order: Option<SignedOrder>,
         effects: &mut Vec<Effect>,
     ) {
@@ -45,6 +45,7 @@ impl Core {
         };
         self.jobs_made += 1;
         self.totals.jobs_submitted += 1;
+        self.choose_engine(&mut graph);
         let job = self.new_job(id, submission, requester, reserved, graph, order);
         let (tasks, deadline, ordered) = (job.tasks, job.deadline, job.order.is_some());
         self.submissions.insert(submission, id);
@@ -181,16 +182,19 @@ impl Core {
     ) -> Group {
         let count = u32::try_from(plan.spec.extent.count()).expect("a plan has at most ten million tasks");
         let from: BTreeSet<u16> = plan.spec.inputs.iter().filter_map(InputSpec::group).collect();
-        let single = |input: &InputSpec| match input {
-            InputSpec::Output { group, .. } => Some(*group),
+        let own = |input: &InputSpec| match input {
+            InputSpec::Output { group, .. } => {
+                (count > 1 && counts[usize::from(*group)] == u64::from(count)).then_some((*group, 1))
+            }
+            InputSpec::Share { group, per, .. } => Some((*group, *per)),
             InputSpec::File { .. } | InputSpec::Folder { .. } | InputSpec::Gather { .. } => None,
         };
-        let paired = plan.spec.inputs.iter().filter_map(single);
-        let paired: BTreeSet<u16> =
-            paired.filter(|group| count > 1 && counts[usize::from(*group)] == u64::from(count)).collect();
+        let paired: BTreeMap<u16, u32> = plan.spec.inputs.iter().filter_map(own).collect();
         let gathered = |input: &InputSpec| match input {
             InputSpec::Gather { group, .. } => Some(*group),
-            InputSpec::File { .. } | InputSpec::Folder { .. } | InputSpec::Output { .. } => None,
+            InputSpec::File { .. } | InputSpec::Folder { .. } | InputSpec::Output { .. } | InputSpec::Share { .. } => {
+                None
+            }
         };
         let gathered: BTreeSet<u16> = plan.spec.inputs.iter().filter_map(gathered).collect();
         Group {
@@ -199,7 +203,7 @@ impl Core {
             inputs: Inputs::of(&plan.spec, &mut self.holders, self.params.data_bytes_min).map(Box::new),
             work_hash: work_hash(&plan),
             count,
-            waits: from.iter().filter(|group| !paired.contains(group) || gathered.contains(group)).count() as u32,
+            waits: from.iter().filter(|group| !paired.contains_key(group) || gathered.contains(group)).count() as u32,
             paired: paired.into_iter().collect(),
             readers: readers.into_iter().collect(),
             opened: 0,
@@ -207,6 +211,7 @@ impl Core {
             returned: BTreeSet::new(),
             troubles: BTreeMap::new(),
             outputs: Vec::new(),
+            checkpoints: BTreeMap::new(),
             outputs_hash: None,
             done: 0,
             running: 0,
@@ -218,26 +223,4 @@ impl Core {
             plan,
         }
     }
-}
-
-/// What runs of the same length have in common: the program, how it is called, and how much of it one element is.
-fn program_key(plan: &plan::Group) -> Hash {
-    let area = plan.spec.extent.tile(0).map(|tile| (tile.width, tile.height));
-    hash_of(&(&plan.spec.work, area))
-}
-
-/// Everything that all elements have in common and that decides their results.
-fn work_hash(plan: &plan::Group) -> Hash {
-    let files = plan.spec.inputs.iter().map(|input| match input {
-        InputSpec::File { name, data } | InputSpec::Folder { name, data } => (name.as_str(), data.root.id.to_string()),
-        InputSpec::Output { name, .. } => (name.as_str(), "output".to_string()),
-        InputSpec::Gather { name, .. } => (name.as_str(), "outputs".to_string()),
-    });
-    let files: Vec<_> = files.collect();
-    let picture = plan.spec.extent.tile(0).map(|_| plan.spec.extent);
-    hash_of(&(&plan.spec.work, picture, files, plan.spec.limits.output))
-}
-
-fn hash_of(value: &impl serde::Serialize) -> Hash {
-    Hash::of(&postcard::to_allocvec(value).expect("plans hold nothing that postcard cannot encode"))
 }

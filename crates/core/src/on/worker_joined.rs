@@ -15,7 +15,7 @@ impl Core {
         key: WorkerKey,
         session: Session,
         offer: Offer,
-        paused: bool,
+        resting: &[u16],
         held: &[AttemptId],
         effects: &mut Vec<Effect>,
     ) {
@@ -26,17 +26,21 @@ impl Core {
         let id = self.worker_with_key(key, &offer);
         // A second connection of the same worker replaces the first.
         self.trigger(id, Trigger::Left, effects);
+        self.expect_tests(id, &offer);
         self.take_offer(id, offer);
+        self.set_resting(id, resting);
         let worker = &mut self.workers[id.0 as usize];
         worker.session = Some(session);
         worker.silent_until = None;
         let standing = worker.standing;
         self.trigger(id, Trigger::Joined(standing), effects);
-        if paused || self.workers[id.0 as usize].paused {
-            self.trigger(id, Trigger::Paused, effects);
-        }
         effects.push(Effect::WelcomeWorker { worker: id, session });
+        if self.workers[id.0 as usize].paused {
+            self.trigger(id, Trigger::Paused, effects);
+            effects.push(Effect::TellPaused { worker: id, paused: true });
+        }
         self.adopt(id, held, effects);
+        self.test_next(id, effects);
         self.reset_alarm(id);
     }
 
@@ -94,23 +98,24 @@ impl Core {
         worker.offer = offer;
     }
 
-    fn seat_of(&mut self, id: WorkerId, device: u16, region: u32, offered: &DeviceOffer) -> Seat {
+    pub(crate) fn seat_of(&mut self, id: WorkerId, device: u16, region: u32, offered: &DeviceOffer) -> Seat {
         // The door refuses a runtime offered twice; a journal may hold one all the same.
         let once =
             |at: usize, offer: &RuntimeOffer| !offered.runtimes[..at].iter().any(|seen| seen.runtime == offer.runtime);
         let runtimes = offered.runtimes.iter().enumerate().filter(|(at, offer)| once(*at, offer)).map(|(_, offer)| {
-            let memory = offered.memory.0;
-            let (class, new) =
-                self.classes.class(offer.runtime, offered.kind, memory, region, offer.score, offer.loops_max);
+            let score = self.tested_score(id, device, offer)?;
+            let engine = self.classes.engine(offer.engine.as_deref());
+            let tested = RuntimeOffer { score, ..offer.clone() };
+            let (class, new) = self.classes.class(offered, &tested, region, engine);
             if new {
                 self.shapes.add_class(&self.classes, class);
             }
-            let speed = self.learned_speed(id, device, offer.runtime, offer.score);
+            let speed = self.learned_speed(id, device, offer.runtime, score);
             let cell = Cell::of(speed, offered.price_per_second);
-            let (runtime, score, loops_max) = (offer.runtime, offer.score, offer.loops_max);
-            SeatRuntime { runtime, class, score, speed, loops_max, cell }
+            Some(SeatRuntime { runtime: offer.runtime, class, score, speed, engine, cell })
         });
-        let mut runtimes = runtimes.fuse();
+        let mut runtimes = runtimes.flatten().fuse();
+        let loops_max = offered.runtimes.iter().filter_map(|offer| offer.loops_max).min().unwrap_or(u64::MAX);
         Seat {
             worker: id,
             device,
@@ -119,6 +124,11 @@ impl Core {
             region,
             slots: u32::from(offered.slots),
             price: offered.price_per_second,
+            loops_max,
+            cards: offered.cards,
+            network: offered.network,
+            resting: false,
+            testing: false,
             runtimes: core::array::from_fn(|_| runtimes.next()),
             offered: true,
             counted: false,

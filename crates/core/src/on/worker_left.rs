@@ -14,6 +14,7 @@ impl Core {
             return;
         }
         worker.session = None;
+        worker.tests.break_off();
         let lost = worker.attempts.clone();
         self.trigger(id, Trigger::Left, effects);
         if !lost.is_empty() {

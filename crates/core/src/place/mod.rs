@@ -12,5 +12,5 @@ pub(crate) use bits::Bits;
 pub(crate) use cell::Cell;
 pub(crate) use index::{Index, Tier};
 pub use seat::SeatId;
-pub(crate) use seat::{Seat, SeatRuntime};
+pub(crate) use seat::{Named, Seat, SeatRuntime};
 pub(crate) use shape::{ClassId, Classes, ShapeId, Shapes};

@@ -1,8 +1,15 @@
 //! A seat: one device of one worker, where tasks are placed.
-use gleaner_wire::{Amount, DeviceKind, Needs, Runtime, WorkerId};
+use gleaner_wire::{Amount, DeviceKind, Needs, Offer, Runtime, WorkerId};
 use serde::{Deserialize, Serialize};
 
 use super::{Cell, ClassId, Tier};
+
+/// What a task asks for by name, as the numbers that the names have here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Named {
+    pub region: Option<u32>,
+    pub engine: Option<u16>,
+}
 
 /// A device of a worker, numbered over the whole hub.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -15,7 +22,8 @@ pub(crate) struct SeatRuntime {
     pub class: ClassId,
     pub score: u32,
     pub speed: u32,
-    pub loops_max: Option<u64>,
+    /// The number of its engine's build; see `Classes`.
+    pub engine: u16,
     /// Where the index has it, if it has.
     pub cell: Cell,
 }
@@ -32,10 +40,20 @@ pub(crate) struct Seat {
     pub region: u32,
     pub slots: u32,
     pub price: Amount,
-    /// In the order of the offer.
-    pub runtimes: [Option<SeatRuntime>; Runtime::ALL.len()],
+    /// The most loop iterations of an invocation, for kernels; `u64::MAX` if there is no limit.
+    pub loops_max: u64,
+    /// In the order of the offer; those that were not tested yet are not among them.
+    pub runtimes: [Option<SeatRuntime>; Offer::RUNTIMES_MAX],
+    /// Equal cards that work together.
+    pub cards: u16,
+    /// Whether tasks that ask for it may reach the network.
+    pub network: bool,
     /// Whether the worker still offers it.
     pub offered: bool,
+    /// Whether its owner needs it now.
+    pub resting: bool,
+    /// Whether a test is under way on it: nothing else is placed there meanwhile, so that its time counts.
+    pub testing: bool,
     /// Whether its slots count as online.
     pub counted: bool,
     /// Attempts it holds.
@@ -51,23 +69,22 @@ impl Seat {
         self.runtimes.iter().flatten().find(|offered| offered.runtime == runtime)
     }
 
-    /// Whether it has what a task needs; the region is compared by the caller's number for it.
-    pub fn fits(&self, needs: &Needs, region: Option<u32>) -> bool {
+    /// Whether it has what a task needs; names are compared by the caller's numbers for them.
+    pub fn fits(&self, needs: &Needs, named: Named) -> bool {
         let Some(offered) = self.runtime(needs.runtime) else { return false };
         needs.device.accepts(self.kind)
             && self.memory >= needs.memory.0
-            && region.is_none_or(|region| region == self.region)
+            && self.cards >= needs.cards
+            && (self.network || !needs.network)
+            && named.region.is_none_or(|region| region == self.region)
+            && named.engine.is_none_or(|engine| engine == offered.engine)
             && offered.score >= needs.score_min
-            && loops_fit(offered.loops_max, needs.loops_max)
+            && self.loops_fit(needs)
     }
-}
 
-/// Whether a device that stops loops at `limit` will do for a kernel that makes at most `needed` iterations.
-pub(crate) fn loops_fit(limit: Option<u64>, needed: Option<u64>) -> bool {
-    match (limit, needed) {
-        (None, _) => true,
-        (Some(limit), Some(needed)) => needed <= limit,
-        (Some(_), None) => false,
+    /// Whether a kernel that makes at most so many iterations gets right answers.
+    fn loops_fit(&self, needs: &Needs) -> bool {
+        needs.runtime != Runtime::Wgsl || needs.loops_max.unwrap_or(u64::MAX) <= self.loops_max
     }
 }
 

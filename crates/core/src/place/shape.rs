@@ -3,11 +3,11 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 use gleaner_wire::job_file::Prefer;
-use gleaner_wire::{DeviceKind, JobId, Needs, Runtime};
+use gleaner_wire::{DeviceKind, DeviceOffer, JobId, Needs, Runtime, RuntimeOffer};
 use serde::{Deserialize, Serialize};
 
 use super::cell::SPEEDS;
-use super::{Bits, Cell};
+use super::{Bits, Cell, Named};
 use crate::logarithm::{OCTAVE, log2};
 use crate::share::RequesterId;
 
@@ -17,6 +17,10 @@ const CLASSES_MAX: usize = 8192;
 const REGIONS_MAX: usize = 4096;
 /// The number of all other regions; no task can ask for it.
 const REGION_OTHER: u32 = u32::MAX - 1;
+/// Builds of engines that are told apart; nothing that asks for another one is placed.
+const ENGINES_MAX: usize = 4096;
+/// The number of all other builds, and of none; no task can ask for it.
+const ENGINE_OTHER: u16 = u16::MAX - 1;
 
 /// Seats that needs can hardly tell apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -39,8 +43,20 @@ struct ClassKey {
     score: u32,
     /// In octaves.
     loops_max: Option<u32>,
+    engine: u16,
+    cards: u16,
+    network: bool,
     /// Whether it holds whatever did not get a class of its own.
     mixed: bool,
+}
+
+impl ClassKey {
+    /// The class of whatever did not get one of its own.
+    fn mixed(runtime: Runtime) -> Self {
+        let kind = DeviceKind::Other;
+        let (memory, region, score, loops_max) = (0, 0, 0, None);
+        Self { runtime, kind, memory, region, score, loops_max, engine: 0, cards: 0, network: false, mixed: true }
+    }
 }
 
 fn memory_step(bytes: u64) -> u32 {
@@ -64,6 +80,7 @@ pub(crate) struct Classes {
     table: Vec<Class>,
     by_key: BTreeMap<ClassKey, ClassId>,
     regions: BTreeMap<String, u32>,
+    engines: BTreeMap<String, u16>,
     /// Raised whenever slots come or go, so that sums over classes can be kept.
     version: u64,
 }
@@ -81,26 +98,47 @@ impl Classes {
         number
     }
 
-    /// The number of a region that a task asks for; one that no worker is in gets a number that fits none.
-    pub fn region_asked(&self, needs: &Needs) -> Option<u32> {
-        needs.region.as_ref().map(|name| self.regions.get(name).copied().unwrap_or(u32::MAX))
+    /// The number of an engine's build.
+    pub fn engine(&mut self, name: Option<&str>) -> u16 {
+        let Some(name) = name else { return ENGINE_OTHER };
+        if let Some(number) = self.engines.get(name) {
+            return *number;
+        }
+        if self.engines.len() >= ENGINES_MAX {
+            return ENGINE_OTHER;
+        }
+        let number = self.engines.len() as u16;
+        self.engines.insert(name.into(), number);
+        number
     }
 
-    /// The class of a runtime of a seat, and whether it is a new one.
-    pub fn class(
-        &mut self,
-        runtime: Runtime,
-        kind: DeviceKind,
-        memory: u64,
-        region: u32,
-        score: u32,
-        loops_max: Option<u64>,
-    ) -> (ClassId, bool) {
-        let (memory, score) = (memory_step(memory), octave(u64::from(score)));
-        let mut key = ClassKey { runtime, kind, memory, region, score, loops_max: loops_max.map(octave), mixed: false };
+    /// Every build that has a number, by name.
+    pub fn engines(&self) -> impl Iterator<Item = (&str, u16)> {
+        self.engines.iter().map(|(name, number)| (name.as_str(), *number))
+    }
+
+    /// The name of a build by its number.
+    pub fn engine_name(&self, number: u16) -> Option<&str> {
+        self.engines().find(|(_, of)| *of == number).map(|(name, _)| name)
+    }
+
+    /// The numbers of what a task asks for by name; what no worker has gets a number that fits none.
+    pub fn named(&self, needs: &Needs) -> Named {
+        Named {
+            region: needs.region.as_ref().map(|name| self.regions.get(name).copied().unwrap_or(u32::MAX)),
+            engine: needs.engine.as_ref().map(|name| self.engines.get(name).copied().unwrap_or(u16::MAX)),
+        }
+    }
+
+    /// The class of a runtime of a device, and whether it is a new one.
+    pub fn class(&mut self, device: &DeviceOffer, offer: &RuntimeOffer, region: u32, engine: u16) -> (ClassId, bool) {
+        let (runtime, kind, cards, network) = (offer.runtime, device.kind, device.cards, device.network);
+        let (memory, score) = (memory_step(device.memory.0), octave(u64::from(offer.score)));
+        let loops_max = offer.loops_max.map(octave);
+        let mixed = false;
+        let mut key = ClassKey { runtime, kind, memory, region, score, loops_max, engine, cards, network, mixed };
         if self.table.len() >= CLASSES_MAX && !self.by_key.contains_key(&key) {
-            let kind = DeviceKind::Other;
-            key = ClassKey { runtime, kind, memory: 0, region: 0, score: 0, loops_max: None, mixed: true };
+            key = ClassKey::mixed(runtime);
         }
         if let Some(id) = self.by_key.get(&key) {
             return (*id, false);
@@ -126,16 +164,19 @@ impl Classes {
     }
 
     /// Whether some seat of the class may fit; each seat is still compared exactly.
-    fn may_fit(&self, class: &ClassKey, needs: &Needs, region: Option<u32>) -> bool {
+    fn may_fit(&self, class: &ClassKey, needs: &Needs, named: Named) -> bool {
         let fits = || {
             needs.device.accepts(class.kind)
                 && class.memory >= memory_step(needs.memory.0)
-                && region.is_none_or(|region| region == class.region)
+                && class.cards >= needs.cards
+                && (class.network || !needs.network)
+                && named.region.is_none_or(|region| region == class.region)
+                && named.engine.is_none_or(|engine| engine == class.engine)
                 && class.score >= octave(u64::from(needs.score_min))
                 && match (class.loops_max, needs.loops_max) {
                     (None, _) => true,
                     (Some(limit), Some(needed)) => octave(needed) <= limit,
-                    (Some(_), None) => false,
+                    (Some(_), None) => needs.runtime != Runtime::Wgsl,
                 }
         };
         class.runtime == needs.runtime && (class.mixed || fits())
@@ -227,8 +268,8 @@ impl Shapes {
     pub fn add_class(&mut self, classes: &Classes, class: ClassId) {
         for id in self.by_key.values() {
             let shape = &mut self.table[id.0 as usize];
-            let region = classes.region_asked(&shape.needs);
-            let fits = classes.may_fit(&classes.table[class.index()].key, &shape.needs, region);
+            let named = classes.named(&shape.needs);
+            let fits = classes.may_fit(&classes.table[class.index()].key, &shape.needs, named);
             shape.classes.set(class.index(), fits);
         }
     }
@@ -262,10 +303,10 @@ impl Shapes {
     }
 
     fn insert(&mut self, classes: &Classes, needs: &Needs, prefer: Prefer) -> ShapeId {
-        let region = classes.region_asked(needs);
+        let named = classes.named(needs);
         let mut fitting = Bits::default();
         for (at, class) in classes.table.iter().enumerate() {
-            fitting.set(at, classes.may_fit(&class.key, needs, region));
+            fitting.set(at, classes.may_fit(&class.key, needs, named));
         }
         let shape = Shape {
             needs: needs.clone(),

@@ -52,7 +52,7 @@ pub enum Reason {
     #[error("a price cap of 0 buys nothing; leave price_max out for the default of 1 GLN")]
     Free,
     /// Two forms at once.
-    #[error("a task is either an array (`each`) or tiles (`tiles`), not both")]
+    #[error("a task is either an array (`each`), tiles (`tiles`) or a sweep (`sweep`), not several of them")]
     TwoExtents,
     /// A grid that cannot be.
     #[error("tiles need a picture and a tile of 1 to 65,536 pixels a side, the tile not larger than the picture")]
@@ -76,6 +76,35 @@ pub enum Reason {
         /// Our elements.
         ours: u64,
     },
+    /// Shares do not come out even.
+    #[error("`per` = {per} needs {per} outputs for each of the {ours} elements: `{from}` has {theirs}")]
+    Per {
+        /// The other task.
+        from: String,
+        /// Its elements.
+        theirs: u64,
+        /// Our elements.
+        ours: u64,
+        /// How many each reads.
+        per: u32,
+    },
+    /// None or both of the ways to name an image.
+    #[error("a container needs an image: `container.image` from a registry, or `program` in OCI layout, and not both")]
+    ImageForm,
+    /// An image that may change.
+    #[error(
+        "`{0}` does not say which image exactly: write NAME@sha256:DIGEST (`gleaner run --image` finds the digest)"
+    )]
+    Digest(String),
+    /// A rendering that does not say which frames.
+    #[error("a rendering names its frames in blender.frames, such as \"1-250\", and has neither `each` nor `tiles`")]
+    FramesForm,
+    /// A rendering that was not made into steps.
+    #[error("a rendering is submitted in steps, as `gleaner run` makes them")]
+    NoSteps,
+    /// A task without one.
+    #[error("a {0} task needs a program")]
+    NoProgram(gleaner_wire::Runtime),
     /// A task that waits for itself.
     #[error("these tasks wait for each other: {0}")]
     Cycle(String),

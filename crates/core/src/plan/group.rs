@@ -3,8 +3,10 @@ use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use gleaner_wire::job_file::{InputFile, JobFile, KernelFile, NeedsFile, Source, TaskFile};
-use gleaner_wire::{ByteSize, DataRef, DeviceNeed, Extent, InputSpec, Limits, Millis, Needs, Runtime, TaskSpec, Work};
+use gleaner_wire::job_file::{BlenderFile, ContainerFile, InputFile, JobFile, KernelFile, NeedsFile, Source, TaskFile};
+use gleaner_wire::{
+    ByteSize, DataRef, DeviceNeed, Each, Extent, InputSpec, Limits, Millis, Needs, Runtime, TaskSpec, Work,
+};
 
 use super::{Error, Group, Reason, is_name, is_printable, span};
 
@@ -13,6 +15,7 @@ const OUTPUT_DEFAULT: ByteSize = ByteSize::mib(64);
 const OUTPUT_MAX: ByteSize = ByteSize::mib(16 * 1024);
 const WASM_MEMORY_DEFAULT: ByteSize = ByteSize::mib(256);
 const WASM_MEMORY_MAX: ByteSize = ByteSize::mib(4096);
+const PROCESS_MEMORY_DEFAULT: ByteSize = ByteSize::mib(1024);
 const KERNEL_MEMORY_SPARE: ByteSize = ByteSize::mib(64);
 const BUFFERS_MAX: ByteSize = ByteSize::mib(64 * 1024);
 const SIDE_MAX: u32 = 65_536;
@@ -23,7 +26,15 @@ const VALUES_MAX: usize = 48;
 const PASSES_MAX: u32 = 1_000_000;
 
 pub(super) fn extent(task: &TaskFile, at: usize) -> Result<Extent, Error> {
+    if task.runtime == Runtime::Blender {
+        return super::blender::extent(task, at);
+    }
+    let combinations = super::container::combinations(task, at)?;
     match (&task.each, &task.tiles) {
+        (Some(_), _) | (_, Some(_)) if combinations > 1 => {
+            Err(Error::new(format!("task[{at}].sweep"), Reason::TwoExtents))
+        }
+        (None, None) if combinations > 1 => Ok(Extent::Array(Each::first(combinations))),
         (None, None) => Ok(Extent::Single),
         (Some(each), None) => {
             let each = each.parse().map_err(|error| Error::new(format!("task[{at}].each"), Reason::Each(error)))?;
@@ -103,6 +114,12 @@ fn input_spec(
             let group = *names.get(from.as_str()).ok_or_else(unknown)?;
             let extent = extents[usize::from(group)];
             let theirs = extent.count();
+            if let Some(per) = input.per {
+                if per == 0 || ours.checked_mul(u64::from(per)) != Some(theirs) {
+                    return Err(Error::new(place(".per"), Reason::Per { from: from.clone(), theirs, ours, per }));
+                }
+                return Ok(InputSpec::Share { name, group, extent, per });
+            }
             if input.same_index && theirs != ours {
                 let reason = Reason::SameIndex { from: from.clone(), theirs, ours };
                 return Err(Error::new(place(".same_index"), reason));
@@ -120,7 +137,7 @@ fn input_spec(
     }
 }
 
-fn stored(source: &Source, at: String) -> Result<DataRef, Error> {
+pub(super) fn stored(source: &Source, at: String) -> Result<DataRef, Error> {
     match source {
         Source::Data(data) => Ok(*data),
         Source::Path(path) => Err(Error::new(at, Reason::NotStored(path.clone()))),
@@ -128,25 +145,43 @@ fn stored(source: &Source, at: String) -> Result<DataRef, Error> {
 }
 
 fn work(task: &TaskFile, at: usize) -> Result<Work, Error> {
-    let program = stored(&task.program, format!("task[{at}].program"))?;
-    match task.runtime {
+    let foreign = |field: &str, is_set: bool, of| match is_set {
+        true => Err(Error::new(format!("task[{at}].{field}"), Reason::WrongRuntime(of, of_runtime(of)))),
+        false => Ok(()),
+    };
+    let runtime = task.runtime;
+    foreign("kernel", runtime != Runtime::Wgsl && task.kernel != KernelFile::default(), "kernel")?;
+    foreign("args", runtime != Runtime::Wasm && !task.args.is_empty(), "args")?;
+    foreign("container", runtime != Runtime::Container && task.container != ContainerFile::default(), "container")?;
+    foreign("blender", runtime != Runtime::Blender && task.blender != BlenderFile::default(), "blender")?;
+    foreign("sweep", runtime != Runtime::Container && !task.sweep.is_empty(), "sweep")?;
+    let program = || {
+        let at = format!("task[{at}].program");
+        let program = task.program.as_ref().ok_or_else(|| Error::new(&*at, Reason::NoProgram(runtime)))?;
+        stored(program, at)
+    };
+    match runtime {
         Runtime::Wasm => {
-            if task.kernel != KernelFile::default() {
-                return Err(Error::new(format!("task[{at}].kernel"), Reason::WrongRuntime("kernel", "wgsl")));
-            }
             let bytes: usize = task.args.iter().map(String::len).sum();
             if task.args.len() > ARGS_MAX || bytes > ARGS_BYTES_MAX || task.args.iter().any(|arg| arg.contains('\0')) {
                 let reason = Reason::Range("args", "at most 256 texts of 64 KiB in all, without zero bytes");
                 return Err(Error::new(format!("task[{at}].args"), reason));
             }
-            Ok(Work::Wasm { module: program, args: task.args.clone() })
+            Ok(Work::Wasm { module: program()?, args: task.args.clone() })
         }
-        Runtime::Wgsl => {
-            if !task.args.is_empty() {
-                return Err(Error::new(format!("task[{at}].args"), Reason::WrongRuntime("args", "wasm")));
-            }
-            kernel(&task.kernel, at, program)
-        }
+        Runtime::Wgsl => kernel(&task.kernel, at, program()?),
+        Runtime::Container => super::container::work(task, at),
+        Runtime::Blender => super::blender::work(task, at),
+    }
+}
+
+/// The runtime that a setting belongs to.
+fn of_runtime(field: &str) -> &'static str {
+    match field {
+        "kernel" => "wgsl",
+        "args" => "wasm",
+        "blender" => "blender",
+        _ => "container",
     }
 }
 
@@ -191,9 +226,31 @@ fn needs(job: &NeedsFile, task: &TaskFile, at: usize, work: &Work, extent: &Exte
     let memory = match work {
         Work::Wasm { .. } => wasm_memory(device, asked, place)?,
         Work::Wgsl { .. } => kernel_memory(device, asked, buffers(work, extent), place)?,
+        Work::Container { .. } | Work::Blender { .. } => asked.unwrap_or(PROCESS_MEMORY_DEFAULT),
+    };
+    let (device, cards, network) = match work {
+        Work::Container { cards, network, .. } => (container_device(device, *cards, place)?, (*cards).max(1), *network),
+        Work::Blender { device: choice, .. } => (super::blender::device(device, *choice), 1, false),
+        Work::Wasm { .. } | Work::Wgsl { .. } => (device, 1, false),
     };
     let score_min = task.needs.score_min.or(job.score_min).unwrap_or(0);
-    Ok(Needs { runtime: task.runtime, device, memory, region, score_min, loops_max: task.kernel.loops_max })
+    let (runtime, loops_max, engine) = (task.runtime, task.kernel.loops_max, task.blender.build.clone());
+    Ok(Needs { runtime, device, memory, region, score_min, loops_max, engine, cards, network })
+}
+
+/// A container that uses cards runs on a device that has them, any other on the processor.
+fn container_device(device: DeviceNeed, cards: u16, place: impl Fn(&str) -> String) -> Result<DeviceNeed, Error> {
+    match (device, cards) {
+        (DeviceNeed::Any | DeviceNeed::Cpu, 0) => Ok(DeviceNeed::Cpu),
+        (DeviceNeed::Any, _) => Ok(DeviceNeed::Gpu),
+        (DeviceNeed::Cpu | DeviceNeed::Software, _) => {
+            Err(Error::new(place("device"), Reason::Range("the device of a container with gpus", "a kind of GPU")))
+        }
+        (_, 0) => {
+            Err(Error::new(place("device"), Reason::Range("container.gpus", "at least 1 where needs.device is a GPU")))
+        }
+        (device, _) => Ok(device),
+    }
 }
 
 fn wasm_memory(device: DeviceNeed, asked: Option<ByteSize>, place: impl Fn(&str) -> String) -> Result<ByteSize, Error> {

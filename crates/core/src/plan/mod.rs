@@ -1,6 +1,8 @@
 //! From a job file to a graph of tasks, or a refusal that names the place and the reason.
 //!
 //! Each `[[task]]` becomes a group; its elements stay a count, so a job of ten million tasks plans in no time.
+mod blender;
+mod container;
 mod error;
 mod group;
 mod order;

@@ -1,17 +1,21 @@
 use super::*;
+use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::ToString;
 use alloc::vec;
-use gleaner_wire::job_file::{Budget, InputFile, KernelFile, NeedsFile, Source, TaskFile, TilesFile};
+use gleaner_wire::job_file::{
+    BlenderFile, Budget, ContainerFile, InputFile, KernelFile, NeedsFile, Source, TaskFile, TilesFile,
+};
 use gleaner_wire::{BlobRef, ByteSize, DeviceNeed, InputSpec, Runtime};
 
 fn task(name: &str) -> TaskFile {
     TaskFile {
         name: name.into(),
         runtime: Runtime::Wasm,
-        program: Source::Data(BlobRef::of(b"program").into()),
+        program: Some(Source::Data(BlobRef::of(b"program").into())),
         each: None,
         tiles: None,
+        sweep: BTreeMap::new(),
         inputs: vec![],
         needs: NeedsFile::default(),
         time_max: None,
@@ -19,6 +23,8 @@ fn task(name: &str) -> TaskFile {
         memo: true,
         args: vec![],
         kernel: KernelFile::default(),
+        container: ContainerFile::default(),
+        blender: BlenderFile::default(),
     }
 }
 
@@ -30,6 +36,7 @@ fn from(name: &str) -> InputFile {
         dataset: None,
         from: Some(name.into()),
         same_index: false,
+        per: None,
     }
 }
 

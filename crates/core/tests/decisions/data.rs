@@ -14,7 +14,8 @@ fn data(name: &str, bytes: u64) -> DataRef {
 
 fn reading(task: TaskFile, set: DataRef) -> TaskFile {
     let folder = Some(Source::Data(set));
-    let input = InputFile { name: "set".into(), file: None, folder, dataset: None, from: None, same_index: false };
+    let input =
+        InputFile { name: "set".into(), file: None, folder, dataset: None, from: None, same_index: false, per: None };
     TaskFile { inputs: vec![input], ..task }
 }
 

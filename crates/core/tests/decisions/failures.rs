@@ -192,16 +192,12 @@ fn a_paused_worker_stays_paused_when_it_reconnects() {
 }
 
 #[test]
-fn a_worker_that_joins_paused_works_when_its_owner_gives_it_back() {
+fn a_worker_that_joins_resting_works_when_its_owner_gives_it_back() {
     let mut network = Network::new();
-    let worker = network.join(offer("a", 1000, 10));
-    network.leave(worker);
-    let key = network.core.worker_view(worker).expect("it is there").key;
-    let (session, offer) = (gleaner_core::Session(99), offer("a", 1000, 10));
-    network.apply(Event::WorkerJoined { key, session, offer, paused: true, held: vec![] });
+    let worker = network.join_resting(offer("a", 1000, 10), vec![0]);
     network.submit("ada", &job(vec![task("a")]));
     assert!(network.started().is_empty());
-    network.apply(Event::WorkerResumed { worker });
+    network.apply(Event::DevicesRest { worker, devices: vec![] });
     assert_eq!(network.started().len(), 1);
 }
 

@@ -2,7 +2,7 @@ use crate::network::{Network, array, job, offer, output, task};
 use gleaner_wire::api::JobState;
 use gleaner_wire::job_file::{InputFile, TaskFile};
 
-fn from(name: &str, same_index: bool) -> InputFile {
+pub fn from(name: &str, same_index: bool) -> InputFile {
     InputFile {
         name: format!("from-{name}"),
         file: None,
@@ -10,6 +10,7 @@ fn from(name: &str, same_index: bool) -> InputFile {
         dataset: None,
         from: Some(name.into()),
         same_index,
+        per: None,
     }
 }
 

@@ -1,6 +1,9 @@
 //! The core's decisions, seen from outside: events go in, effects and views come out.
 mod budget;
+mod checkpoints;
+mod containers;
 mod data;
+mod engines;
 mod explain;
 mod failures;
 mod graph;
@@ -8,5 +11,9 @@ mod leases;
 mod network;
 mod orders;
 mod placement;
+mod renderings;
+mod resting;
+mod screening;
 mod share;
+mod shares;
 mod stragglers;

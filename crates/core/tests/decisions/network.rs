@@ -1,9 +1,13 @@
 //! A hub with workers that do exactly what a test tells them.
+use std::collections::BTreeMap;
+
 use gleaner_core::ledger::Account;
-use gleaner_core::plan::plan;
+use gleaner_core::plan::{Graph, plan};
 use gleaner_core::{Core, Effect, Event, Params, Session, Ticket};
 use gleaner_wire::api::JobState;
-use gleaner_wire::job_file::{Budget, JobFile, KernelFile, NeedsFile, Prefer, Source, TaskFile};
+use gleaner_wire::job_file::{
+    BlenderFile, Budget, ContainerFile, JobFile, KernelFile, NeedsFile, Prefer, Source, TaskFile,
+};
 use gleaner_wire::{
     Amount, AttemptId, BlobRef, ByteSize, Cause, DeviceKind, DeviceOffer, Finished, JobId, Micros, Millis, Offer,
     Outcome, Output, Runtime, RuntimeOffer, StartAttempt, WorkerId, WorkerKey,
@@ -14,17 +18,21 @@ pub struct Network {
     pub now: Millis,
     effects: Vec<Effect>,
     sessions: u64,
+    /// The most recent connection of each worker.
+    connected: BTreeMap<WorkerId, Session>,
     submissions: u128,
 }
 
 /// A CPU worker's offer.
 pub fn offer(name: &str, score: u32, price: u64) -> Offer {
-    let runtimes = vec![RuntimeOffer { runtime: Runtime::Wasm, score, loops_max: None }];
+    let runtimes = vec![RuntimeOffer { runtime: Runtime::Wasm, score, loops_max: None, engine: None }];
     let device = DeviceOffer {
         kind: DeviceKind::Cpu,
         name: "cpu".into(),
         memory: ByteSize::mib(4096),
+        cards: 1,
         slots: 1,
+        network: false,
         price_per_second: Amount(price),
         runtimes,
     };
@@ -35,9 +43,10 @@ pub fn task(name: &str) -> TaskFile {
     TaskFile {
         name: name.into(),
         runtime: Runtime::Wasm,
-        program: Source::Data(BlobRef::of(name.as_bytes()).into()),
+        program: Some(Source::Data(BlobRef::of(name.as_bytes()).into())),
         each: None,
         tiles: None,
+        sweep: BTreeMap::new(),
         inputs: vec![],
         needs: NeedsFile::default(),
         time_max: Some("60s".into()),
@@ -45,6 +54,8 @@ pub fn task(name: &str) -> TaskFile {
         memo: false,
         args: vec!["{index}".into()],
         kernel: KernelFile::default(),
+        container: ContainerFile::default(),
+        blender: BlenderFile::default(),
     }
 }
 
@@ -67,8 +78,14 @@ impl Network {
     }
 
     pub fn with(params: Params) -> Self {
-        let mut network =
-            Self { core: Core::new(params), now: Millis(1_000_000), effects: vec![], sessions: 0, submissions: 0 };
+        let mut network = Self {
+            core: Core::new(params),
+            now: Millis(1_000_000),
+            effects: vec![],
+            sessions: 0,
+            connected: BTreeMap::new(),
+            submissions: 0,
+        };
         for requester in ["ada", "bob"] {
             let account = Account::Requester(requester.into());
             network.apply(Event::Deposited { account, amount: Amount::gln(1000) });
@@ -106,7 +123,7 @@ impl Network {
         key[..offer.name.len()].copy_from_slice(offer.name.as_bytes());
         self.sessions += 1;
         let session = Session(self.sessions);
-        let joined = Event::WorkerJoined { key: WorkerKey(key), session, offer, paused: false, held: vec![] };
+        let joined = Event::WorkerJoined { key: WorkerKey(key), session, offer, resting: vec![], held: vec![] };
         self.effects_of(joined).into_iter().find_map(|effect| match effect {
             Effect::RefuseWorker { reason, .. } => Some(reason),
             _ => None,
@@ -118,12 +135,22 @@ impl Network {
     }
 
     pub fn join_holding(&mut self, offer: Offer, held: Vec<AttemptId>) -> WorkerId {
+        self.join_as(offer, vec![], held)
+    }
+
+    pub fn join_resting(&mut self, offer: Offer, resting: Vec<u16>) -> WorkerId {
+        self.join_as(offer, resting, vec![])
+    }
+
+    fn join_as(&mut self, offer: Offer, resting: Vec<u16>, held: Vec<AttemptId>) -> WorkerId {
         let mut key = [0; 32];
         key[..offer.name.len()].copy_from_slice(offer.name.as_bytes());
         self.sessions += 1;
         let session = Session(self.sessions);
-        self.apply(Event::WorkerJoined { key: WorkerKey(key), session, offer, paused: false, held });
-        self.core.worker_by_key(&WorkerKey(key)).expect("it joined")
+        self.apply(Event::WorkerJoined { key: WorkerKey(key), session, offer, resting, held });
+        let worker = self.core.worker_by_key(&WorkerKey(key)).expect("it joined");
+        self.connected.insert(worker, session);
+        worker
     }
 
     /// Ends the worker's most recent connection.
@@ -138,8 +165,11 @@ impl Network {
     }
 
     pub fn try_submit(&mut self, requester: &str, file: &JobFile) -> Result<JobId, String> {
+        self.submit_graph(requester, plan(file).expect("the job makes sense"))
+    }
+
+    pub fn submit_graph(&mut self, requester: &str, graph: Graph) -> Result<JobId, String> {
         self.submissions += 1;
-        let graph = plan(file).expect("the job makes sense");
         let before = self.effects.len();
         let (ticket, submission, requester) = (Ticket(7), self.submissions, requester.into());
         self.apply(Event::JobSubmitted { ticket, submission, requester, graph, order: None });
@@ -160,6 +190,42 @@ impl Network {
         let starts = starts.collect();
         self.effects.retain(|effect| !matches!(effect, Effect::StartAttempt { .. }));
         starts
+    }
+
+    /// The tests that were asked for since the last look.
+    pub fn tests(&mut self) -> Vec<(WorkerId, u16, Runtime)> {
+        let tests = self.effects.iter().filter_map(|effect| match effect {
+            Effect::Screen { worker, session, device, runtime } => {
+                assert_eq!(self.connected.get(worker).unwrap_or(session), session, "on the connection of now");
+                Some((*worker, *device, *runtime))
+            }
+            _ => None,
+        });
+        let tests = tests.collect();
+        self.effects.retain(|effect| !matches!(effect, Effect::Screen { .. }));
+        tests
+    }
+
+    /// What workers were told of their tests since the last look.
+    pub fn verdicts(&mut self) -> Vec<Result<u32, String>> {
+        let told = self.effects.iter().filter_map(|effect| match effect {
+            Effect::TellScreened { verdict, .. } => Some(verdict.clone()),
+            _ => None,
+        });
+        let told = told.collect();
+        self.effects.retain(|effect| !matches!(effect, Effect::TellScreened { .. }));
+        told
+    }
+
+    /// A test ends on the connection that the worker has now.
+    pub fn screened(&mut self, (worker, device, runtime): (WorkerId, u16, Runtime), outcome: Result<u32, &str>) {
+        let (session, outcome) = (self.connected[&worker], outcome.map_err(Into::into));
+        self.apply(Event::Screened { worker, session, device, runtime, outcome });
+    }
+
+    /// The worker's present connection.
+    pub fn session(&self, worker: WorkerId) -> Session {
+        self.connected[&worker]
     }
 
     /// The one attempt that was started since the last look.

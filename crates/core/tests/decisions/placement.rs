@@ -4,9 +4,18 @@ use gleaner_wire::job_file::{JobFile, KernelFile, NeedsFile, Prefer, TaskFile};
 use gleaner_wire::{Amount, ByteSize, Cause, DeviceKind, DeviceOffer, Offer, Runtime, RuntimeOffer};
 
 fn gpu(name: &str, kind: DeviceKind, loops_max: Option<u64>) -> Offer {
-    let runtimes = vec![RuntimeOffer { runtime: Runtime::Wgsl, score: 1000, loops_max }];
+    let runtimes = vec![RuntimeOffer { runtime: Runtime::Wgsl, score: 1000, loops_max, engine: None }];
     let memory = ByteSize::mib(8192);
-    let device = DeviceOffer { kind, name: name.into(), memory, slots: 1, price_per_second: Amount(10), runtimes };
+    let device = DeviceOffer {
+        kind,
+        name: name.into(),
+        memory,
+        cards: 1,
+        slots: 1,
+        network: false,
+        price_per_second: Amount(10),
+        runtimes,
+    };
     Offer { name: name.into(), region: "eu".into(), provider: None, devices: vec![device] }
 }
 

@@ -112,7 +112,7 @@ async fn connect(url: String, number: u32) -> Result<Socket> {
     let public = WorkerKey(key.verifying_key().to_bytes());
     let signature = key.sign(&challenge_bytes(&nonce, &public)).to_bytes().to_vec();
     let (protocol, offer) = (PROTOCOL, offer(number));
-    let hello = ToHub::Hello { protocol, key: public, signature, offer, paused: false, held: vec![] };
+    let hello = ToHub::Hello { protocol, key: public, signature, offer, resting: vec![], held: vec![] };
     socket.send(Message::binary(encode(&hello))).await?;
     match receive(&mut socket).await? {
         ToWorker::Welcome { .. } => Ok(socket),
@@ -135,9 +135,11 @@ fn offer(number: u32) -> Offer {
         kind: DeviceKind::Nvidia,
         name: "bench".into(),
         memory: ByteSize::mib(8192),
+        cards: 1,
         slots: 1,
+        network: false,
         price_per_second: Amount(100_000),
-        runtimes: vec![RuntimeOffer { runtime: Runtime::Wgsl, score: 1000, loops_max: None }],
+        runtimes: vec![RuntimeOffer { runtime: Runtime::Wgsl, score: 1000, loops_max: None, engine: None }],
     };
     Offer { name: format!("idle-{number}"), region: "local".into(), provider: None, devices: vec![device] }
 }

@@ -1,4 +1,5 @@
 //! Placement decisions a second of processor time with a million workers, against a scan over all of them.
+use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::time::Duration;
 
@@ -6,7 +7,9 @@ use anyhow::{Context, Result, ensure};
 use gleaner_core::ledger::Account;
 use gleaner_core::plan::plan;
 use gleaner_core::{Core, Effect, Event, Params, Session, Ticket};
-use gleaner_wire::job_file::{Budget, JobFile, KernelFile, NeedsFile, Prefer, Source, TaskFile};
+use gleaner_wire::job_file::{
+    BlenderFile, Budget, ContainerFile, JobFile, KernelFile, NeedsFile, Prefer, Source, TaskFile,
+};
 use gleaner_wire::{
     Amount, BlobRef, ByteSize, DeviceKind, DeviceNeed, DeviceOffer, JobId, Millis, Offer, Runtime, RuntimeOffer,
     TaskId, WorkerKey,
@@ -33,12 +36,14 @@ fn offer(number: u32) -> Offer {
     let spread = u64::from(number).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
     let pick = |shift: u32, count: usize| (spread >> shift) as usize % count;
     let score = 200 + (spread % 7800) as u32;
-    let runtimes = vec![RuntimeOffer { runtime: Runtime::Wgsl, score, loops_max: None }];
+    let runtimes = vec![RuntimeOffer { runtime: Runtime::Wgsl, score, loops_max: None, engine: None }];
     let device = DeviceOffer {
         kind: KINDS[pick(3, KINDS.len())],
         name: "gpu".into(),
         memory: ByteSize::mib(MEMORIES_GIB[pick(7, MEMORIES_GIB.len())] * 1024),
+        cards: 1,
         slots: 1,
+        network: false,
         price_per_second: Amount(20_000 + spread % 700_000),
         runtimes,
     };
@@ -54,9 +59,10 @@ fn job(name: &str, count: u32, needs: NeedsFile) -> JobFile {
     let task = TaskFile {
         name: name.into(),
         runtime: Runtime::Wgsl,
-        program: Source::Data(BlobRef::of(name.as_bytes()).into()),
+        program: Some(Source::Data(BlobRef::of(name.as_bytes()).into())),
         each: Some(format!("1..{count}")),
         tiles: None,
+        sweep: BTreeMap::new(),
         inputs: vec![],
         needs,
         time_max: Some("1s".into()),
@@ -64,6 +70,8 @@ fn job(name: &str, count: u32, needs: NeedsFile) -> JobFile {
         memo: false,
         args: vec![],
         kernel: KernelFile::default(),
+        container: ContainerFile::default(),
+        blender: BlenderFile::default(),
     };
     let budget = Budget { price_max: Some(Amount::gln(100_000)), time_max: None };
     JobFile { name: name.into(), prefer: Prefer::Balanced, budget, needs: NeedsFile::default(), tasks: vec![task] }
@@ -79,7 +87,7 @@ fn crowd(workers: u32) -> Core {
         let mut key = [0; 32];
         key[..4].copy_from_slice(&number.to_le_bytes());
         let (session, offer) = (Session(u64::from(number)), offer(number));
-        let joined = Event::WorkerJoined { key: WorkerKey(key), session, offer, paused: false, held: vec![] };
+        let joined = Event::WorkerJoined { key: WorkerKey(key), session, offer, resting: vec![], held: vec![] };
         core.apply(NOW, joined, &mut effects);
         effects.clear();
     }

@@ -70,7 +70,7 @@ pub async fn perform(args: &Args) -> Result<ExitCode> {
         listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
         workers: WORKERS,
         hub: ready.as_ref().map(|ready| ready.options.clone()).unwrap_or_default(),
-        share: vec!["--cpu-slots".to_owned(), "1".to_owned()],
+        share: ["--dedicated", "--no-containers", "--no-blender", "--cpu-slots", "1"].map(str::to_owned).to_vec(),
         // Mesa's software driver takes all cores for each worker otherwise, and four would only fight over them.
         environment: vec![("LP_NUM_THREADS", "1")],
     };

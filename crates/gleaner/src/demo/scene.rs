@@ -20,6 +20,6 @@ pub fn unpack(folder: &Path, runtime: Runtime) -> Result<PathBuf> {
     }
     Ok(folder.join(match runtime {
         Runtime::Wgsl => "job.toml",
-        Runtime::Wasm => "wasm.toml",
+        Runtime::Wasm | Runtime::Container | Runtime::Blender => "wasm.toml",
     }))
 }

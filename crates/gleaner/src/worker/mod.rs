@@ -18,7 +18,7 @@ pub enum Verb {
     List(list::Args),
     /// Show one worker: its devices and what it did
     Show(show::Args),
-    /// Give a worker no new work
+    /// Take a worker's machine back: what runs is handed on, and no work comes
     Pause(pause::Args),
     /// Give a paused worker work again
     Resume(pause::Args),
@@ -28,13 +28,12 @@ pub enum Verb {
 
 /// Does it.
 pub async fn perform(settings: &Settings, verb: Verb) -> Result<ExitCode> {
-    let client = settings.client().await?;
     match verb {
-        Verb::List(args) => list::perform(&client, &args).await,
-        Verb::Show(args) => show::perform(&client, &args).await,
-        Verb::Pause(args) => pause::perform(&client, &args, pause::Order::Pause).await,
-        Verb::Resume(args) => pause::perform(&client, &args, pause::Order::Resume).await,
-        Verb::Readmit(args) => pause::perform(&client, &args, pause::Order::Readmit).await,
+        Verb::List(args) => list::perform(&settings.client().await?, &args).await,
+        Verb::Show(args) => show::perform(&settings.client().await?, &args).await,
+        Verb::Pause(args) => pause::perform(settings, &args, pause::Order::Pause).await,
+        Verb::Resume(args) => pause::perform(settings, &args, pause::Order::Resume).await,
+        Verb::Readmit(args) => pause::perform(settings, &args, pause::Order::Readmit).await,
     }
 }
 

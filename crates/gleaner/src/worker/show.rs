@@ -3,8 +3,8 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use gleaner_client::Client;
-use gleaner_wire::WorkerId;
-use gleaner_wire::api::{SeedingView, WorkerView};
+use gleaner_wire::api::{SeedingView, TestView, WorkerView};
+use gleaner_wire::{Runtime, WorkerId};
 use serde::Serialize;
 
 use crate::output::{data, json};
@@ -43,6 +43,19 @@ struct Shown {
     seeding: SeedingView,
 }
 
+/// How a runtime did in the hub's test, and whether its owner needs the device now.
+fn tested(worker: &WorkerView, device: usize, runtime: Runtime) -> String {
+    let rests = if worker.resting.iter().any(|resting| usize::from(*resting) == device) { ", rests" } else { "" };
+    let test = worker.tests.iter().find(|test| usize::from(test.device) == device && test.runtime == runtime);
+    let word = match test {
+        None => "none".to_owned(),
+        Some(TestView { score: Some(score), .. }) => words::grouped((*score).into()),
+        Some(TestView { why, .. }) if !why.is_empty() => format!("failed: {}", words::plain(why)),
+        Some(TestView { .. }) => "under way".to_owned(),
+    };
+    format!("{word}{rests}")
+}
+
 fn render(worker: &WorkerView, seeding: &SeedingView) -> String {
     let mut table = Table::new([
         ("DEVICE", Left),
@@ -52,6 +65,7 @@ fn render(worker: &WorkerView, seeding: &SeedingView) -> String {
         ("PRICE A SECOND", Right),
         ("RUNTIME", Left),
         ("SCORE", Right),
+        ("HUB'S TEST", Left),
         ("LEARNED SPEED", Right),
         ("LOOPS", Right),
     ]);
@@ -65,6 +79,7 @@ fn render(worker: &WorkerView, seeding: &SeedingView) -> String {
                 words::money(device.price_per_second),
                 runtime.runtime.to_string(),
                 words::grouped(runtime.score.into()),
+                tested(worker, place, runtime.runtime),
                 worker.speeds.get(place).map_or_else(|| "-".to_owned(), |speed| words::grouped((*speed).into())),
                 runtime.loops_max.map_or_else(|| "any".to_owned(), |loops| format!("≤ {}", words::grouped(loops))),
             ]);

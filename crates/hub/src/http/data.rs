@@ -5,6 +5,7 @@ use super::problem::Problem;
 use crate::clock::wall_ms;
 use crate::data::{AFTER_JOB_MS, Data, Dataset, Kind, Pinned, Whole, pin_listed, pin_name};
 use crate::inbox::Inbox;
+use crate::screen;
 use crate::token::Caller;
 use axum::Json;
 use axum::body::Body;
@@ -23,6 +24,8 @@ const LABEL_BYTES_MAX: usize = 1024;
 const PINNED_TOGETHER: usize = 4096;
 /// How long an input is kept that no job has named yet.
 const UNUSED_INPUT_MS: u64 = 24 * 3600 * 1000;
+/// How long the answer to a test is kept: it is looked at as soon as it has come.
+const ANSWER_MS: u64 = 3600 * 1000;
 
 /// What is said of a dataset when it is registered.
 #[derive(Deserialize)]
@@ -52,6 +55,7 @@ pub(super) async fn register(
         .ok_or_else(|| Problem::bad_request("a dataset is kept as `pushed`, `input` or `output`"))?;
     let job = said.job.as_deref().map(super::jobs::job_id).transpose()?;
     check_worker(&shared, caller, kind, job).await?;
+    let is_answer = job.is_some_and(screen::is_test);
     let label = unhex(said.label.as_deref().unwrap_or_default())
         .filter(|label| label.len() <= LABEL_BYTES_MAX)
         .ok_or_else(|| Problem::bad_request(format!("a label is at most {LABEL_BYTES_MAX} bytes in hexadecimal")))?;
@@ -60,9 +64,12 @@ pub(super) async fn register(
     let chunks = pin(&data, root, whole, body).await?;
     let owner = headers.get("gleaner-requester").and_then(|value| value.to_str().ok()).unwrap_or("local").to_owned();
     let made = wall_ms();
+    // No job of the core's holds on to it.
+    let job = job.filter(|_| !is_answer);
     let until = match kind {
         Kind::Pushed => None,
         Kind::Input => Some(made + UNUSED_INPUT_MS),
+        Kind::Output if is_answer => Some(made + ANSWER_MS),
         Kind::Output => Some(made + AFTER_JOB_MS),
     };
     let whole = DataRef { root: BlobRef { id: root, bytes: said.root_bytes }, bytes: said.bytes };
@@ -81,6 +88,9 @@ pub(super) async fn register(
 async fn check_worker(shared: &Shared, caller: Caller, kind: Kind, job: Option<JobId>) -> Result<(), Problem> {
     let allowed = match (caller, kind, job) {
         (Caller::Operator, _, _) => true,
+        (Caller::Worker(worker, _), Kind::Output, Some(job)) if screen::is_test(job) => {
+            shared.screener.is_tested(worker, job)
+        }
         (Caller::Worker(worker, _), Kind::Output, Some(job)) => {
             shared.keeper.ask(move |core| core.works_on(worker, job)).await?
         }

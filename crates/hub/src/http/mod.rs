@@ -27,6 +27,7 @@ use crate::live::Live;
 use crate::logs::LogReader;
 use crate::metrics::Metrics;
 use crate::money::Money;
+use crate::screen::Screener;
 use crate::session;
 use crate::token::Tokens;
 use axum::Router;
@@ -42,6 +43,8 @@ pub(crate) struct Shared {
     pub(crate) keeper: Handle,
     pub(crate) tokens: Arc<Tokens>,
     pub(crate) data: Arc<Data>,
+    /// Tests workers before they get paid work.
+    pub(crate) screener: Screener,
     /// What people bring who do not have the program.
     pub(crate) inbox: Arc<Inbox>,
     /// Where the relay listens, if there is one, and where machines learn their addresses beside it.
@@ -74,6 +77,7 @@ pub(crate) fn router(shared: &Arc<Shared>) -> Router {
         .route("/metrics", get(health::metrics))
         .route("/upload", get(inbox::page))
         .route("/api/v1/chain", get(money::chain))
+        .route("/api/v1/prices", get(workers::prices))
         .route("/api/v1/faucet", post(money::faucet))
         .route("/api/v1/fiat/webhook", post(money::fiat_webhook))
         .route("/worker/v1", get(session::connect));

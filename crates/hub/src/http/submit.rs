@@ -83,7 +83,9 @@ fn sources(file: &JobFile) -> Vec<(String, DataRef)> {
         Source::Path(_) => {}
     };
     for (task, of) in file.tasks.iter().enumerate() {
-        add(format!("task[{task}].program"), &of.program);
+        if let Some(program) = &of.program {
+            add(format!("task[{task}].program"), program);
+        }
         for (input, of) in of.inputs.iter().enumerate() {
             for (field, source) in [("file", &of.file), ("folder", &of.folder)] {
                 if let Some(source) = source {

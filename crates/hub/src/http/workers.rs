@@ -5,12 +5,17 @@ use axum::Json;
 use axum::extract::{Path, State};
 use gleaner_core::Event;
 use gleaner_wire::WorkerId;
-use gleaner_wire::api::{LedgerView, WorkerView};
+use gleaner_wire::api::{LedgerView, PriceView, WorkerView};
 use std::sync::Arc;
 
 /// `GET /api/v1/workers`.
 pub(super) async fn list(State(shared): State<Arc<Shared>>) -> Result<Json<Vec<WorkerView>>, Problem> {
     Ok(Json(shared.keeper.ask(|core| core.workers()).await?))
+}
+
+/// `GET /api/v1/prices`: for everybody.
+pub(super) async fn prices(State(shared): State<Arc<Shared>>) -> Result<Json<Vec<PriceView>>, Problem> {
+    Ok(Json(shared.keeper.ask(|core| core.prices()).await?))
 }
 
 /// `GET /api/v1/workers/{worker}`.

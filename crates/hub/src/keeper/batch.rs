@@ -5,7 +5,7 @@ use crate::journal::{ArchivedJob, Batch, Due, EndedOrder, OUTPUTS_PER_ROW, Order
 use gleaner_core::ledger::Account;
 use gleaner_core::{Core, Event};
 use gleaner_wire::api::Submitted;
-use gleaner_wire::{Amount, AttemptId, Finished, JobId, Millis, State, WorkerId};
+use gleaner_wire::{Amount, AttemptId, Finished, JobId, Millis, WorkerId};
 use tokio::sync::oneshot;
 
 /// Ended jobs that are stored in one turn.
@@ -39,6 +39,7 @@ impl Keeper {
                         self.take_report(worker, session, report, &mut batch, &mut answers);
                     }
                 }
+                Command::Say { worker, messages } => self.outboxes.say(worker, messages),
                 Command::Submit(submission) => self.take_submission(*submission, &mut batch),
                 Command::Happened { event, applied } => {
                     self.take_event(*event, &mut batch);
@@ -66,9 +67,9 @@ impl Keeper {
     }
 
     fn take_join(&mut self, join: Join, batch: &mut Batch) {
-        let Join { key, session, offer, paused, held, outgoing, welcome } = join;
+        let Join { key, session, offer, resting, held, outgoing, welcome } = join;
         self.joins.insert(session, (outgoing, welcome, held.clone()));
-        batch.events.push(Event::WorkerJoined { key, session, offer, paused, held });
+        batch.events.push(Event::WorkerJoined { key, session, offer, resting, held });
     }
 
     fn take_report(
@@ -82,10 +83,15 @@ impl Keeper {
         match report {
             Report::Left => {
                 self.outboxes.remove(worker);
+                self.screener.leave(worker);
                 batch.events.push(Event::WorkerLeft { worker, session });
             }
-            Report::Paused => self.take_pause(worker, true, batch),
-            Report::Resumed => self.take_pause(worker, false, batch),
+            Report::Resting(devices) => self.take_resting(worker, devices, batch),
+            Report::Saved { attempt, checkpoint } => {
+                if self.core.runs(attempt) {
+                    batch.events.push(Event::Saved { worker, attempt, checkpoint });
+                }
+            }
             Report::Held(held) => self.take_held(worker, held, batch),
             Report::Data(held) => batch.events.push(Event::Holds { worker, held }),
             Report::Finished { batch: number, results } => {
@@ -101,25 +107,17 @@ impl Keeper {
         }
     }
 
-    /// Journals a pause or its end, unless the worker is in that state already.
-    fn take_pause(&self, worker: WorkerId, pause: bool, batch: &mut Batch) {
+    /// Journals which devices rest, unless that is what was said last.
+    fn take_resting(&self, worker: WorkerId, mut devices: Vec<u16>, batch: &mut Batch) {
+        devices.sort_unstable();
+        devices.dedup();
         let earlier = batch.events.iter().rev().find_map(|event| match event {
-            Event::WorkerPaused { worker: of } if *of == worker => Some(pause),
-            Event::WorkerResumed { worker: of } if *of == worker => Some(!pause),
+            Event::DevicesRest { worker: of, devices } if *of == worker => Some(devices.clone()),
             _ => None,
         });
-        let repeats = earlier.or_else(|| {
-            Some(match self.core.worker_view(worker)?.state {
-                State::Paused => pause,
-                State::Available | State::Busy | State::Probation => !pause,
-                // These do not tell what the owner said last.
-                State::Offline | State::Disqualified => false,
-            })
-        });
-        if repeats == Some(true) {
-            return;
+        if earlier.unwrap_or_else(|| self.core.resting(worker)) != devices {
+            batch.events.push(Event::DevicesRest { worker, devices });
         }
-        batch.events.push(if pause { Event::WorkerPaused { worker } } else { Event::WorkerResumed { worker } });
     }
 
     /// Journals a heartbeat without the attempts that do not run any more: they mean nothing to the core.

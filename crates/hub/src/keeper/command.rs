@@ -3,7 +3,7 @@ use crate::status::Status;
 use gleaner_core::plan::Graph;
 use gleaner_core::{Core, Event, Session, Ticket};
 use gleaner_wire::api::Submitted;
-use gleaner_wire::{AttemptId, Finished, Offer, SignedOrder, WorkerId, WorkerKey};
+use gleaner_wire::{AttemptId, Finished, Offer, Output, SignedOrder, ToWorker, WorkerId, WorkerKey};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -31,6 +31,13 @@ pub(crate) enum Command {
         /// What.
         report: Report,
     },
+    /// Say this to a worker, if it is still connected.
+    Say {
+        /// To whom.
+        worker: WorkerId,
+        /// What, in order.
+        messages: Vec<ToWorker>,
+    },
     /// A requester sends a job.
     Submit(Box<Submission>),
     /// An operator or requester did something.
@@ -50,8 +57,8 @@ pub(crate) struct Join {
     pub(crate) session: Session,
     /// What it offers, checked.
     pub(crate) offer: Offer,
-    /// Whether its owner has paused it.
-    pub(crate) paused: bool,
+    /// The devices that their owner needs now.
+    pub(crate) resting: Vec<u16>,
     /// What it still holds.
     pub(crate) held: Vec<AttemptId>,
     /// The way to its connection.
@@ -72,10 +79,15 @@ pub(crate) enum Outgoing {
 pub(crate) enum Report {
     /// Its connection ended.
     Left,
-    /// Its owner paused it.
-    Paused,
-    /// Its owner gave it back.
-    Resumed,
+    /// Its owner needs these devices, and no others.
+    Resting(Vec<u16>),
+    /// An attempt has saved how far it is.
+    Saved {
+        /// The attempt.
+        attempt: AttemptId,
+        /// What it saved.
+        checkpoint: Output,
+    },
     /// It holds these attempts.
     Held(Vec<AttemptId>),
     /// It holds this much of these datasets.

@@ -80,6 +80,7 @@ struct Connection {
     starts: Vec<StartAttempt>,
     cancels: Vec<AttemptId>,
     forgets: Vec<JobId>,
+    says: Vec<ToWorker>,
     acknowledge: Option<u64>,
     close: Option<String>,
     touched: bool,
@@ -120,6 +121,7 @@ impl Outboxes {
             starts: Vec::new(),
             cancels: Vec::new(),
             forgets: Vec::new(),
+            says: Vec::new(),
             acknowledge: None,
             close: None,
             touched: false,
@@ -161,6 +163,13 @@ impl Outboxes {
         true
     }
 
+    /// Says something that needs no collecting.
+    pub(super) fn say(&mut self, worker: WorkerId, messages: impl IntoIterator<Item = ToWorker>) {
+        if let Some(connection) = self.touch(worker) {
+            connection.says.extend(messages);
+        }
+    }
+
     /// Stops an attempt.
     pub(super) fn cancel(&mut self, worker: WorkerId, attempt: AttemptId) {
         if let Some(connection) = self.touch(worker) {
@@ -198,7 +207,7 @@ impl Outboxes {
         for worker in touched.drain(..) {
             let Some(Some(connection)) = self.connections.get_mut(worker.0 as usize) else { continue };
             connection.touched = false;
-            let sent = connection.send_all(core);
+            let sent = connection.send_all(worker, core);
             let close = connection.close.take();
             if sent && close.is_none() {
                 continue;
@@ -227,16 +236,19 @@ impl Outboxes {
 }
 
 impl Connection {
-    fn send_all(&mut self, core: &Core) -> bool {
+    fn send_all(&mut self, worker: WorkerId, core: &Core) -> bool {
         let mut sent = true;
         // First, so that a worker whose table is full has room for what it is to start.
         if let Some(batch) = self.acknowledge.take() {
-            sent &= self.backlog.push(&ToWorker::Acknowledge { batch });
+            sent &= self.backlog.push(&ToWorker::Acknowledge { batch, earned: core.earned(worker) });
         }
         for (job, group) in self.new_specs.drain(..) {
             if let Some(spec) = core.spec(job, group) {
                 sent &= self.backlog.push(&ToWorker::Spec { job, group, spec: spec.clone() });
             }
+        }
+        for message in self.says.drain(..) {
+            sent &= self.backlog.push(&message);
         }
         sent &= self.send_starts();
         while !self.cancels.is_empty() {
@@ -255,7 +267,8 @@ impl Connection {
         while !self.starts.is_empty() {
             let mut room = MESSAGE_ROOM;
             let fits = |start: &&StartAttempt| {
-                let bytes = START_BYTES + OUTPUT_BYTES * start.outputs.len();
+                let bytes =
+                    START_BYTES + OUTPUT_BYTES * (start.outputs.len() + usize::from(start.checkpoint.is_some()));
                 room.checked_sub(bytes).map(|rest| room = rest).is_some()
             };
             let count = self.starts.iter().take_while(fits).count().max(1);
@@ -310,8 +323,9 @@ mod tests {
         for index in 0..2000 {
             let (attempt, job) = (AttemptId(u64::MAX - u64::from(index)), JobId(u64::MAX));
             let (group, device, time_ms) = (u16::MAX, u16::MAX, Millis(u64::MAX));
-            let outputs = vec![output; 5];
-            outboxes.start(WorkerId(3), StartAttempt { attempt, job, group, index, device, time_ms, outputs });
+            let (outputs, checkpoint) = (vec![output; 5], Some(output));
+            let start = StartAttempt { attempt, job, group, index, device, time_ms, outputs, checkpoint };
+            outboxes.start(WorkerId(3), start);
         }
         outboxes.acknowledge(WorkerId(3), 4);
         outboxes.acknowledge(WorkerId(3), 2);
@@ -321,6 +335,7 @@ mod tests {
             messages.iter().map(|message| if let ToWorker::Start(starts) = message { starts.len() } else { 0 });
         assert_eq!(counts.sum::<usize>(), 2000);
         assert!(messages.len() < 6, "{}", messages.len());
-        assert_eq!(messages[0], ToWorker::Acknowledge { batch: 4 }, "room is made before it is needed");
+        let earned = gleaner_wire::Amount::ZERO;
+        assert_eq!(messages[0], ToWorker::Acknowledge { batch: 4, earned }, "room is made before it is needed");
     }
 }

@@ -1,8 +1,9 @@
 //! What the core asks for, done.
 use super::turn::Keeper;
+use crate::screen::Screen;
 use gleaner_core::Effect;
 use gleaner_wire::api::{Live, Submitted};
-use gleaner_wire::{JobId, WorkerId};
+use gleaner_wire::{JobId, Runtime, ToWorker, WorkerId};
 
 impl Keeper {
     /// Performs the effects of a batch, in order. Messages to workers are collected and leave at the end of the turn.
@@ -20,6 +21,11 @@ impl Keeper {
                     }
                 }
                 Effect::CancelAttempt { worker, attempt } => self.outboxes.cancel(worker, attempt),
+                Effect::TellPaused { worker, paused } => self.outboxes.say(worker, [ToWorker::Paused(paused)]),
+                Effect::TellScreened { worker, device, runtime, verdict } => {
+                    self.outboxes.say(worker, [ToWorker::Screened { device, runtime, verdict }]);
+                }
+                Effect::Screen { worker, session, device, runtime } => self.screen(worker, session, device, runtime),
                 Effect::DisconnectWorker { worker, reason } => self.outboxes.close(worker, reason),
                 Effect::RefuseWorker { session, reason } => {
                     if let Some((outgoing, _, _)) = self.joins.remove(&session) {
@@ -51,8 +57,16 @@ impl Keeper {
         self.effects = effects;
     }
 
+    /// Has a runtime of a device tested; the outcome comes back as an event.
+    fn screen(&self, worker: WorkerId, session: gleaner_core::Session, device: u16, runtime: Runtime) {
+        let Some(view) = self.core.worker_view(worker) else { return };
+        self.screener.begin(Screen { worker, key: view.key, session, device, runtime });
+    }
+
     fn welcome(&mut self, worker: WorkerId, session: gleaner_core::Session) {
         let Some((outgoing, welcome, held)) = self.joins.remove(&session) else { return };
+        // A test that was under way on an earlier connection is asked for anew.
+        self.screener.leave(worker);
         self.outboxes.install(worker, session, outgoing);
         for attempt in held {
             if let Some(label) = self.core.attempt_label(attempt) {

@@ -11,6 +11,7 @@ use crate::lock::FolderLock;
 use crate::logs::LogWriter;
 use crate::metrics::Metrics;
 use crate::money::Bell;
+use crate::screen::Screener;
 use crate::status::Status;
 use gleaner_core::{Core, Effect, Event, Session, Ticket};
 use gleaner_wire::api::Submitted;
@@ -49,6 +50,7 @@ pub(crate) struct Parts {
     pub(crate) inbox: Inbox,
     pub(crate) credit: Amount,
     pub(crate) bell: Bell,
+    pub(crate) screener: Screener,
     pub(crate) live: Live,
     pub(crate) logs: LogWriter,
     pub(crate) metrics: Arc<Metrics>,
@@ -72,6 +74,7 @@ pub(crate) struct Keeper {
     pub(super) requesters: HashSet<String>,
     pub(super) credit: Amount,
     pub(super) bell: Bell,
+    pub(super) screener: Screener,
     pub(super) effects: Vec<Effect>,
     pub(super) to_archive: VecDeque<JobId>,
     pub(super) announcer: Announcer,
@@ -127,6 +130,7 @@ impl Keeper {
             requesters,
             credit: parts.credit,
             bell: parts.bell,
+            screener: parts.screener,
             effects: Vec::new(),
             to_archive: VecDeque::new(),
             announcer: Announcer::new(parts.live),
@@ -169,7 +173,10 @@ impl Keeper {
             let commands = self.wait(live_due);
             let now = self.clock.now();
             let (batch, answers) = self.take_in(commands, now);
-            if !batch.events.is_empty() || !answers.acknowledge.is_empty() {
+            if batch.events.is_empty() && answers.acknowledge.is_empty() {
+                // What is only said needs no commit.
+                self.outboxes.flush(&self.core);
+            } else {
                 self.commit_and_apply(batch, answers)?;
             }
             self.answer_questions();

@@ -12,6 +12,7 @@ mod kill;
 mod live;
 mod misuse;
 mod place;
+mod screen;
 mod seeding;
 mod work;
 mod worker;

@@ -103,22 +103,23 @@ async fn heartbeats_of_idle_workers_are_not_journaled() {
 }
 
 #[tokio::test]
-async fn a_pause_said_again_is_not_journaled_and_its_end_is() {
+async fn devices_that_rest_are_journaled_once_and_when_that_ends() {
     let place = Place::new().await;
     let mut worker = Worker::join(&place.api, 1).await;
     let before = events(&place).await;
-    let says = [ToHub::Resumed, ToHub::Paused, ToHub::Paused, ToHub::Resumed, ToHub::Resumed, ToHub::Paused];
-    for message in says.iter().chain([&ToHub::Paused; 50]) {
+    let (rests, works) = (ToHub::Resting(vec![0, 0]), ToHub::Resting(Vec::new()));
+    let says = [&works, &rests, &rests, &works, &works, &rests];
+    for message in says.into_iter().chain([&rests; 50]) {
         worker.connection.send(message).await;
     }
     let batch = worker.finish(Vec::new()).await;
     worker.acknowledged(batch).await;
     assert_eq!(events(&place).await - before, 3);
-    assert_eq!(place.api.json("/api/v1/workers").await[0]["state"], "paused");
-    worker.connection.send(&ToHub::Resumed).await;
+    assert_eq!(place.api.json("/api/v1/workers").await[0]["resting"], serde_json::json!([0]));
+    worker.connection.send(&works).await;
     let batch = worker.finish(Vec::new()).await;
     worker.acknowledged(batch).await;
-    assert_eq!(place.api.json("/api/v1/workers").await[0]["state"], "available");
+    assert_eq!(place.api.json("/api/v1/workers").await[0]["resting"], serde_json::json!([]));
 }
 
 #[tokio::test]

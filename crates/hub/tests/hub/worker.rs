@@ -83,18 +83,20 @@ impl Connection {
         let signer = SigningKey::from_bytes(&[seed; 32]);
         let key = WorkerKey(signer.verifying_key().to_bytes());
         let signature = signer.sign(&challenge_bytes(&self.nonce, &key)).to_bytes().to_vec();
-        ToHub::Hello { protocol: PROTOCOL, key, signature, offer: offer(seed), paused: false, held }
+        ToHub::Hello { protocol: PROTOCOL, key, signature, offer: offer(seed), resting: Vec::new(), held }
     }
 }
 
 /// The offer of a small machine.
 pub fn offer(seed: u8) -> Offer {
-    let wasm = RuntimeOffer { runtime: Runtime::Wasm, score: 1000, loops_max: None };
+    let wasm = RuntimeOffer { runtime: Runtime::Wasm, score: 1000, loops_max: None, engine: None };
     let device = DeviceOffer {
         kind: DeviceKind::Cpu,
         name: "processor".to_owned(),
         memory: ByteSize::mib(4096),
+        cards: 1,
         slots: 4,
+        network: false,
         price_per_second: Amount(1_000_000),
         runtimes: vec![wasm],
     };
@@ -147,7 +149,7 @@ impl Worker {
         let mut started = Vec::new();
         loop {
             match self.connection.receive().await.expect("the connection stays") {
-                ToWorker::Acknowledge { batch: upto } if upto >= batch => return started,
+                ToWorker::Acknowledge { batch: upto, .. } if upto >= batch => return started,
                 ToWorker::Start(starts) => started.extend(starts),
                 ToWorker::Refused { reason } => panic!("{reason}"),
                 _ => {}

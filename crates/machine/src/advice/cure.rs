@@ -1,0 +1,129 @@
+//! Why each problem matters, and what cures it here.
+use gleaner_wire::DeviceKind;
+
+use super::distribution::{Distribution, Need};
+use crate::inventory::Problem;
+
+/// A problem in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cure {
+    /// Why something does not work.
+    pub why: String,
+    /// The command that fixes it.
+    pub fix: String,
+}
+
+/// What a problem means on this system.
+pub fn cure(problem: &Problem, system: Distribution) -> Cure {
+    let (why, fix) = match problem {
+        Problem::CardWithoutDriver { kind, address } => {
+            (format!("no driver holds the {kind} card at {address}"), system.install(driver_for(*kind)))
+        }
+        Problem::Nouveau { address } => (
+            format!("the card at {address} is held by nouveau, which cannot compute"),
+            system.install(Need::NvidiaDriver),
+        ),
+        Problem::ModuleWithoutLibrary { version } => (
+            format!("NVIDIA's module{} is loaded, but its libraries are not installed", versioned(version)),
+            system.install(Need::NvidiaLibraries),
+        ),
+        Problem::LibraryWithoutModule => {
+            ("NVIDIA's libraries are installed, but its module is not loaded".to_owned(), load_module(system))
+        }
+        Problem::VersionMismatch { module } => (
+            format!("NVIDIA's libraries are of another version than the loaded module{}", versioned(module)),
+            "sudo reboot (the driver was updated while its old module was loaded)".to_owned(),
+        ),
+        Problem::LibraryFailed { why } => {
+            (format!("NVIDIA's library does not work: {why}"), "sudo dmesg | grep -i nvrm".to_owned())
+        }
+        Problem::GpuFault { name, why } => (
+            format!("{name} does not answer: {why}"),
+            "sudo reboot; if it comes back, check power and cooling, and look at `sudo dmesg | grep -i xid`".to_owned(),
+        ),
+        Problem::Split { name } => {
+            (format!("{name} is split into instances (MIG)"), "sudo nvidia-smi -mig 0, then reboot".to_owned())
+        }
+        Problem::NoPermission { node } => (format!("{node} may not be opened by this user"), permit(node, system)),
+        Problem::ContainerWithoutNodes { container, kind } => (
+            format!("this {container} container was given none of the machine's GPUs"),
+            give_to_container(container, *kind),
+        ),
+        Problem::NoInterface { kind, name } => {
+            (format!("no Vulkan, Metal or DirectX driver answered for {name}"), system.install(interface_for(*kind)))
+        }
+        Problem::SoftwareOnly => {
+            let fix = "plug in a GPU, or share the processor alone".to_owned();
+            ("this machine has no GPU; a software driver computes on the processor".to_owned(), fix)
+        }
+        Problem::NoAdapter => {
+            ("no Vulkan, Metal or DirectX driver answered".to_owned(), system.install(Need::MesaVulkan))
+        }
+    };
+    Cure { why, fix }
+}
+
+fn versioned(version: &Option<String>) -> String {
+    version.as_ref().map(|version| format!(" {version}")).unwrap_or_default()
+}
+
+fn driver_for(kind: DeviceKind) -> Need {
+    match kind {
+        DeviceKind::Nvidia => Need::NvidiaDriver,
+        DeviceKind::Amd
+        | DeviceKind::Intel
+        | DeviceKind::Apple
+        | DeviceKind::Cpu
+        | DeviceKind::Software
+        | DeviceKind::Other => Need::Firmware,
+    }
+}
+
+fn interface_for(kind: DeviceKind) -> Need {
+    match kind {
+        DeviceKind::Nvidia => Need::NvidiaVulkan,
+        DeviceKind::Amd
+        | DeviceKind::Intel
+        | DeviceKind::Apple
+        | DeviceKind::Cpu
+        | DeviceKind::Software
+        | DeviceKind::Other => Need::MesaVulkan,
+    }
+}
+
+fn load_module(system: Distribution) -> String {
+    format!("sudo modprobe nvidia; if that fails, build the module again: {}", system.install(Need::NvidiaDriver))
+}
+
+fn permit(node: &str, system: Distribution) -> String {
+    if node.starts_with("/dev/nvidia") {
+        return "sudo chmod a+rw /dev/nvidia* (and see ModifyDeviceFiles in /proc/driver/nvidia/params)".to_owned();
+    }
+    match system {
+        Distribution::Nixos => {
+            "add \"render\" to users.users.NAME.extraGroups in /etc/nixos/configuration.nix, then sudo nixos-rebuild switch"
+                .to_owned()
+        }
+        Distribution::Debian
+        | Distribution::Ubuntu
+        | Distribution::Fedora
+        | Distribution::Arch
+        | Distribution::Suse
+        | Distribution::Alpine
+        | Distribution::Macos
+        | Distribution::Windows
+        | Distribution::Unknown => "sudo usermod -aG render $USER, then log out and in again".to_owned(),
+    }
+}
+
+fn give_to_container(container: &str, kind: DeviceKind) -> String {
+    let nvidia = kind == DeviceKind::Nvidia;
+    match container {
+        "kubernetes" if nvidia => "ask for `nvidia.com/gpu: 1` in the pod's resource limits".to_owned(),
+        "kubernetes" => "ask for a GPU of your device plugin in the pod's resource limits".to_owned(),
+        "lxc" => "on the host: lxc config device add NAME gpu gpu".to_owned(),
+        "docker" if nvidia => "start it again with: docker run --gpus all ...".to_owned(),
+        engine if nvidia => format!("start it again with: {engine} run --device nvidia.com/gpu=all ..."),
+        engine => format!("start it again with: {engine} run --device /dev/dri --group-add keep-groups ..."),
+    }
+}

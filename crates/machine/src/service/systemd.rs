@@ -1,0 +1,75 @@
+//! A unit of the user's own systemd.
+//!
+//! The unit takes from the worker what it never needs. It leaves it user namespaces, which sandboxes are made of,
+//! memory that is written and then run, which WebAssembly is compiled to, and the devices.
+use super::{MARK, Texts, words};
+
+pub(super) const NAME: &str = "gleaner.service";
+pub(super) const WORDS: &str = "to share while nobody is logged in, too: loginctl enable-linger \"$USER\"";
+
+pub(super) fn render(service: &Texts<'_>) -> String {
+    let command: Vec<_> =
+        std::iter::once(service.program).chain(service.arguments.iter().copied()).map(quote).collect();
+    format!(
+        "# {MARK}
+[Unit]
+Description=Gleaner shares this machine's idle GPUs
+Documentation=man:systemd.service(5)
+After=network-online.target
+Wants=network-online.target
+StartLimitIntervalSec=600
+StartLimitBurst=5
+
+[Service]
+Type=exec
+ExecStart={}
+WorkingDirectory={}
+Restart=on-failure
+RestartSec=10
+KillMode=mixed
+TimeoutStopSec=15
+Nice=10
+CPUWeight=20
+IOWeight=20
+OOMScoreAdjust=500
+UMask=0077
+NoNewPrivileges=yes
+RestrictSUIDSGID=yes
+RestrictRealtime=yes
+LockPersonality=yes
+SystemCallArchitectures=native
+KeyringMode=private
+
+[Install]
+WantedBy=default.target
+",
+        command.join(" "),
+        escape(service.dir).replace(' ', "\\x20"),
+    )
+}
+
+/// A word of a command line. Percent and dollar signs would be replaced by systemd.
+fn quote(word: &str) -> String {
+    let mut quoted = String::from('"');
+    for letter in escape(word).chars() {
+        match letter {
+            '"' => quoted.push_str("\\\""),
+            '$' => quoted.push_str("$$"),
+            other => quoted.push(other),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+fn escape(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('%', "%%")
+}
+
+pub(super) fn start() -> Vec<Vec<String>> {
+    vec![words(&["systemctl", "--user", "daemon-reload"]), words(&["systemctl", "--user", "enable", "--now", NAME])]
+}
+
+pub(super) fn stop() -> Vec<Vec<String>> {
+    vec![words(&["systemctl", "--user", "disable", "--now", NAME]), words(&["systemctl", "--user", "daemon-reload"])]
+}

@@ -1,0 +1,160 @@
+//! The real readers behind the governor's readings: devices, keyboard and mouse, screen, battery.
+//!
+//! Reading takes milliseconds, and on desktops starts one or two small programs, so look about once a second. What
+//! cannot be read is unknown in the reading, never a guess.
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use gleaner_wire::DeviceKind;
+
+use crate::governor::{LocalTime, Ours, Owner, Reading, Usage};
+use crate::inventory::{Device, Display};
+use crate::probe::drm::{self, Card};
+use crate::probe::fdinfo::{self, Clients};
+use crate::probe::nvml::{GpuProcess, Library, NvidiaGpu};
+use crate::probe::{PciAddress, Tree, apple};
+
+pub mod fullscreen;
+pub mod input;
+pub mod power;
+pub mod simulated;
+
+/// What the caller's environment says about the desktop session.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Session {
+    /// Whether there is an X server to ask (`DISPLAY` is set).
+    pub x11: bool,
+    /// Whether the session is Wayland's (`WAYLAND_DISPLAY` is set).
+    pub wayland: bool,
+}
+
+/// Reads the machine again and again.
+pub struct Watcher {
+    tree: Tree,
+    session: Session,
+    library: Option<Library>,
+    before: Option<(Instant, Clients)>,
+}
+
+/// The machine at one moment.
+pub struct Look {
+    owner: Owner,
+    time: LocalTime,
+    nvidia: Vec<NvidiaGpu>,
+    cards: Vec<Card>,
+    clients: Clients,
+    load: BTreeMap<PciAddress, BTreeMap<u32, u8>>,
+    apple_load: Option<u8>,
+}
+
+impl Watcher {
+    /// Watches a machine. NVIDIA's library stays loaded if it is there.
+    pub fn new(tree: Tree, session: Session) -> Self {
+        Self { tree, session, library: Library::load().ok(), before: None }
+    }
+
+    /// Looks at everything. The load of processes on AMD and Intel cards is known from the second look on.
+    pub fn look(&mut self) -> Look {
+        let cards = drm::cards(&self.tree);
+        let counted = cards.iter().any(|card| keeps_counters(&card.driver));
+        let clients = if counted { fdinfo::clients(&self.tree) } else { Clients::default() };
+        let now = Instant::now();
+        let mut load = BTreeMap::new();
+        if let Some((then, before)) = &self.before {
+            let elapsed = now.duration_since(*then).as_nanos() as u64;
+            for address in cards.iter().filter_map(|card| card.address) {
+                load.insert(address, fdinfo::busy_between(before, &clients, elapsed, address));
+            }
+        }
+        self.before = counted.then(|| (now, clients.clone()));
+        Look {
+            owner: self.owner(),
+            time: LocalTime::now(),
+            nvidia: self.library.as_ref().map(Library::gpus).unwrap_or_default(),
+            cards,
+            clients,
+            load,
+            apple_load: apple::load(),
+        }
+    }
+
+    fn owner(&self) -> Owner {
+        Owner {
+            input: input::read(&self.session),
+            fullscreen: fullscreen::read(&self.session),
+            on_battery: power::on_battery(&self.tree),
+        }
+    }
+}
+
+fn keeps_counters(driver: &str) -> bool {
+    ["amdgpu", "i915", "xe"].contains(&driver)
+}
+
+impl Look {
+    /// What the governor of one device looks at.
+    pub fn reading(&self, device: &Device, ours: Ours, paused: bool) -> Reading {
+        Reading { usage: self.usage(device), ours, owner: self.owner.clone(), time: self.time, paused }
+    }
+
+    fn usage(&self, device: &Device) -> Usage {
+        match device.kind {
+            DeviceKind::Nvidia => self.nvidia_usage(device),
+            DeviceKind::Amd | DeviceKind::Intel => self.card_usage(device),
+            DeviceKind::Apple => Usage { busy_percent: self.apple_load, display: device.display, ..Usage::default() },
+            DeviceKind::Cpu | DeviceKind::Software | DeviceKind::Other => {
+                Usage { display: device.display, ..Usage::default() }
+            }
+        }
+    }
+
+    fn nvidia_usage(&self, device: &Device) -> Usage {
+        let found = self.nvidia.iter().find(|gpu| gpu.address.is_some() && gpu.address == device.address);
+        let Some(gpu) = found.filter(|gpu| gpu.fault.is_none()) else {
+            return Usage { display: device.display, ..Usage::default() };
+        };
+        Usage {
+            busy_percent: gpu.busy_percent,
+            memory_used: gpu.memory_used,
+            celsius: gpu.celsius,
+            power_mw: gpu.power_mw,
+            processes: Some(gpu.processes.clone()),
+            display: if gpu.display_active == Some(true) { Display::Driven } else { device.display },
+        }
+    }
+
+    fn card_usage(&self, device: &Device) -> Usage {
+        let found = self.cards.iter().find(|card| card.address.is_some() && card.address == device.address);
+        let Some(card) = found else { return Usage { display: device.display, ..Usage::default() } };
+        let processes = card.address.and_then(|address| self.processes(address));
+        // Intel's drivers count for each process only; what the processes do is what the card does.
+        let sum = |list: &Vec<GpuProcess>| {
+            let load = list.iter().filter_map(|process| process.busy_percent).fold(0, u8::saturating_add);
+            load.min(100)
+        };
+        let seen_whole = self.clients.hidden == 0;
+        let summed = processes.as_ref().filter(|_| seen_whole).map(sum);
+        Usage {
+            busy_percent: card.busy_percent.or(summed),
+            memory_used: card.memory_used,
+            celsius: card.celsius,
+            power_mw: card.power_mw,
+            processes,
+            display: if card.displays.is_empty() { Display::None } else { Display::Driven },
+        }
+    }
+
+    /// The processes on a card; unknown until their load is.
+    fn processes(&self, address: PciAddress) -> Option<Vec<GpuProcess>> {
+        let load = self.load.get(&address)?;
+        let here = self.clients.clients.iter().filter(|client| client.address == Some(address));
+        let process = |client: &fdinfo::Client| GpuProcess {
+            pid: client.pid,
+            name: client.name.clone(),
+            memory: Some(client.memory),
+            busy_percent: load.get(&client.pid).copied(),
+            computes: false,
+        };
+        Some(here.map(process).collect())
+    }
+}

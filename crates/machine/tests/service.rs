@@ -1,0 +1,132 @@
+//! Services as their systems read them.
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use gleaner_machine::service::{Error, Platform, Service};
+
+fn service() -> Service {
+    Service {
+        program: PathBuf::from("/opt/my programs/gleaner"),
+        arguments: ["share", "--hub", "http://hub:1/?a=1&b=100%", "--name", "Ann's \"box\" $HOME \\ x"]
+            .map(str::to_owned)
+            .into(),
+        dir: PathBuf::from("/tmp"),
+    }
+}
+
+#[test]
+fn installing_and_removing_leaves_nothing_behind() {
+    for platform in [Platform::Systemd, Platform::Launchd] {
+        let home = tempfile::tempdir().expect("a folder");
+        let path = platform.file(home.path()).expect("it has a file");
+        let done = platform.install(home.path(), &service()).expect("installed");
+        assert_eq!(done.file.as_ref(), Some(&path));
+        assert!(!done.commands.is_empty());
+        platform.install(home.path(), &service()).expect("installing twice is installing once");
+        assert_eq!(std::fs::read_dir(path.parent().expect("a folder")).expect("it is there").count(), 1);
+        let removed = platform.uninstall(home.path()).expect("removed");
+        assert_eq!(removed.file.as_ref(), Some(&path));
+        assert!(!path.exists() && !removed.commands.is_empty());
+        assert_eq!(platform.uninstall(home.path()).expect("nothing to do").file, None);
+    }
+}
+
+#[test]
+fn somebody_else_s_file_is_left_alone() {
+    let home = tempfile::tempdir().expect("a folder");
+    let path = Platform::Systemd.file(home.path()).expect("it has a file");
+    std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+    std::fs::write(&path, "[Service]\nExecStart=/bin/true\n").expect("written");
+    assert!(matches!(Platform::Systemd.install(home.path(), &service()), Err(Error::Foreign(_))));
+    assert!(matches!(Platform::Systemd.uninstall(home.path()), Err(Error::Foreign(_))));
+    assert!(path.exists());
+}
+
+#[test]
+fn lines_cannot_be_smuggled_into_a_unit() {
+    let mut service = service();
+    service.arguments.push("x\nExecStartPre=/bin/evil".to_owned());
+    assert!(matches!(Platform::Systemd.render(&service), Err(Error::Text(_))));
+    service.arguments.clear();
+    service.program = PathBuf::from("gleaner");
+    assert!(matches!(Platform::Systemd.render(&service), Err(Error::Text(_))), "not a whole path");
+}
+
+#[test]
+fn a_unit_keeps_every_argument_as_it_is() {
+    let text = Platform::Systemd.render(&service()).expect("a unit");
+    let line = text.lines().find_map(|line| line.strip_prefix("ExecStart=")).expect("a command");
+    let expected = r#""/opt/my programs/gleaner" "share" "--hub" "http://hub:1/?a=1&b=100%%" "--name" "Ann's \"box\" $$HOME \\ x""#;
+    assert_eq!(line, expected);
+    for taken in ["NoNewPrivileges=yes", "RestrictSUIDSGID=yes", "UMask=0077", "KillMode=mixed"] {
+        assert!(text.lines().any(|line| line == taken), "{taken}");
+    }
+}
+
+#[test]
+fn systemd_accepts_the_unit() {
+    let home = tempfile::tempdir().expect("a folder");
+    let mut service = service();
+    service.program = PathBuf::from("/bin/true");
+    let path = Platform::Systemd.install(home.path(), &service).expect("installed").file.expect("a file");
+    match verify(&path) {
+        Some(complaints) => assert_eq!(complaints, "", "systemd complains"),
+        None => eprintln_skip("systemd-analyze is not here: the unit was checked by its text alone"),
+    }
+}
+
+#[test]
+fn systemd_complains_of_a_broken_unit() {
+    let home = tempfile::tempdir().expect("a folder");
+    let path = home.path().join("broken.service");
+    std::fs::write(&path, "[Service]\nExecStart=/bin/true\nNoNewPrivilege=yes\n").expect("written");
+    match verify(&path) {
+        Some(complaints) => assert!(complaints.contains("NoNewPrivilege"), "{complaints}"),
+        None => eprintln_skip("systemd-analyze is not here: a broken unit was not tried"),
+    }
+}
+
+/// What systemd says about a unit; `None` if there is no systemd to ask.
+fn verify(path: &Path) -> Option<String> {
+    let mut command = Command::new("systemd-analyze");
+    // Without a folder for its sockets it gives up before it has read the unit.
+    let runtime = tempfile::tempdir().expect("a folder");
+    command.args(["verify", "--user", "--man=no"]).arg(path).env("XDG_RUNTIME_DIR", runtime.path());
+    let output = command.output().ok()?;
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    let name = path.file_name()?.to_str()?.to_owned();
+    let concerns = |line: &&str| line.contains(&name) || line.starts_with("Failed to");
+    Some(text.lines().filter(concerns).collect::<Vec<_>>().join("\n"))
+}
+
+#[expect(clippy::print_stderr, reason = "what is skipped is printed")]
+fn eprintln_skip(why: &str) {
+    eprintln!("SKIPPED: {why}");
+}
+
+#[test]
+fn an_agent_is_well_formed_and_keeps_every_argument() {
+    let text = Platform::Launchd.render(&service()).expect("an agent");
+    assert!(text.contains("<string>http://hub:1/?a=1&amp;b=100%</string>"), "{text}");
+    let (mut open, mut rest): (Vec<&str>, &str) = (Vec::new(), &text);
+    while let Some((_, tail)) = rest.split_once('<') {
+        let (tag, tail) = tail.split_once('>').expect("every tag ends");
+        rest = tail;
+        let name = tag.split_whitespace().next().expect("a tag has a name");
+        match name.strip_prefix('/') {
+            Some(closing) => assert_eq!(open.pop(), Some(closing)),
+            None if name.starts_with(['?', '!']) || tag.ends_with('/') => {}
+            None => open.push(name),
+        }
+    }
+    assert_eq!(open, Vec::<&str>::new());
+}
+
+#[test]
+fn windows_gets_commands_to_type() {
+    let done = Platform::Windows.install(Path::new("/home"), &service()).expect("words");
+    assert_eq!(done.file, None);
+    assert!(done.words.contains("Register-ScheduledTask -TaskName Gleaner"));
+    assert!(done.words.contains("'/opt/my programs/gleaner'"));
+    assert!(Platform::Windows.uninstall(Path::new("/home")).expect("words").words.contains("Unregister-ScheduledTask"));
+}

@@ -1,0 +1,104 @@
+//! Containers, by any engine that speaks Docker's API over a local socket: Docker or podman, with root or without.
+//!
+//! A container has a read-only root, no capability, no way to new privileges, the engine's own seccomp filter, no network
+//! unless job and owner both want one, and of this machine nothing but the job's folder. Every container carries the name
+//! of its worker, by which the watchdog and the next start find what was left.
+
+mod cage;
+mod connect;
+mod description;
+mod images;
+mod leftovers;
+mod start;
+mod watchdog;
+
+pub use connect::candidate_hosts;
+pub(crate) use connect::connect;
+pub use images::{Held, Image, ImageSource, PullProgress};
+pub(crate) use leftovers::remove_leftovers;
+
+use crate::{Error, Groups, Helper, Identity};
+use bollard::Docker;
+use connect::Character;
+use images::Ledger;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use watchdog::Watchdog;
+
+/// The label that names the worker of a container.
+pub const WORKER_LABEL: &str = "org.gleaner.worker";
+/// The label that names the attempt of a container.
+const ATTEMPT_LABEL: &str = "org.gleaner.attempt";
+/// How long an engine may take for what it should do at once.
+const ANSWER_TIME_MAX: Duration = Duration::from_secs(120);
+
+/// How containers are run.
+#[derive(Debug, Clone)]
+pub struct EngineConfig {
+    /// The engine's socket, as in `DOCKER_HOST` (`unix:///run/docker.sock`).
+    pub host: String,
+    /// The worker's name: lower-case letters, digits and `-`.
+    pub worker: String,
+    /// How the binary becomes its helper.
+    pub helper: Helper,
+    /// Whom programs run as if the worker is root.
+    pub unprivileged: Identity,
+    /// The engine's network for jobs that want one; none if the owner allows no network.
+    pub network: Option<String>,
+    /// What keeps containers apart from the machine's kernel.
+    pub isolation: Isolation,
+    /// Where the worker remembers which images it has fetched.
+    pub image_ledger: PathBuf,
+    /// How much the images that it has fetched may take up.
+    pub images_bytes_max: u64,
+}
+
+/// What keeps containers apart from the machine's kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Isolation {
+    /// What the engine uses by itself, namespaces of the machine's kernel.
+    EngineDefault,
+    /// gVisor (`runsc`): a kernel of its own between program and machine.
+    Gvisor,
+}
+
+/// A container engine of this machine. When the last clone is dropped, its containers are removed.
+#[derive(Debug, Clone)]
+pub struct Engine {
+    docker: Docker,
+    config: Arc<EngineConfig>,
+    character: Arc<Character>,
+    groups: Arc<Groups>,
+    watchdog: Arc<Mutex<Watchdog>>,
+    ledger: Arc<tokio::sync::Mutex<Ledger>>,
+}
+
+impl Engine {
+    /// Connects, removes what an earlier worker of the same name left, and starts the watchdog.
+    ///
+    /// # Errors
+    /// If nothing answers at the host, or what answers cannot keep a job within its limits.
+    pub async fn connect(config: EngineConfig, groups: Arc<Groups>) -> Result<Self, Error> {
+        let docker = connect(&config.host).await?;
+        let character = Character::of(&docker, &config.host).await?;
+        character.check(config.isolation)?;
+        remove_leftovers(&docker, &config.worker).await?;
+        let watchdog = Watchdog::start(&config)?;
+        let ledger = Ledger::open(&config.image_ledger)?;
+        Ok(Self {
+            docker,
+            config: Arc::new(config),
+            character: Arc::new(character),
+            groups,
+            watchdog: Arc::new(Mutex::new(watchdog)),
+            ledger: Arc::new(tokio::sync::Mutex::new(ledger)),
+        })
+    }
+
+    /// What answers: `Docker 20.10.24`, `podman 4.3.1`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        self.character.to_string()
+    }
+}

@@ -1,0 +1,174 @@
+//! One way to run a job in either sandbox, and to look at what came of it.
+
+use crate::attacker::attacker;
+use crate::podman::Podman;
+use gleaner_sandbox::{
+    Bubblewrap, BubblewrapConfig, Cause, Ending, Engine, EngineConfig, Error, Folder, Groups, Helper, Identity, Image,
+    ImageSource, Isolation, Job, Limits, Line, Lines, Network, Running, Stream,
+};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+pub const PROGRAMS: Identity = Identity { uid: 65534, gid: 65534 };
+static ATTEMPTS: AtomicU32 = AtomicU32::new(0);
+
+/// A sandbox of either kind, with a folder for its jobs.
+pub struct Cell {
+    kind: Kind,
+    home: tempfile::TempDir,
+}
+
+enum Kind {
+    Bubblewrap(Bubblewrap),
+    Container { engine: Engine, image: Image, podman: Podman },
+}
+
+/// What came of a job.
+pub struct Outcome {
+    pub ending: Ending,
+    pub lines: Vec<Line>,
+    pub folder: Folder,
+}
+
+pub fn helper() -> Helper {
+    Helper { program: PathBuf::from(env!("CARGO_BIN_EXE_gleaner-sandbox-helper")), arguments: Vec::new() }
+}
+
+/// A name that no other test uses at the same time.
+pub fn worker_name() -> String {
+    format!("test-{}-{}", std::process::id(), ATTEMPTS.fetch_add(1, Ordering::Relaxed))
+}
+
+pub fn limits() -> Limits {
+    Limits {
+        time: Duration::from_secs(60),
+        memory_bytes: 128 << 20,
+        processes: 64,
+        cpu_milli: 1000,
+        disk_bytes: 64 << 20,
+        files: 1000,
+        tmp_bytes: 16 << 20,
+    }
+}
+
+pub fn engine_config(podman: &Podman, home: &Path) -> EngineConfig {
+    EngineConfig {
+        host: podman.host(),
+        worker: worker_name(),
+        helper: helper(),
+        unprivileged: PROGRAMS,
+        network: None,
+        isolation: Isolation::EngineDefault,
+        image_ledger: home.join("images.json"),
+        images_bytes_max: 1 << 30,
+    }
+}
+
+impl Cell {
+    pub fn bubblewrap() -> Self {
+        Self::bubblewrap_with(Groups::open(&worker_name()).unwrap())
+    }
+
+    pub fn bubblewrap_with(groups: Groups) -> Self {
+        let config = BubblewrapConfig { helper: helper(), readable: Vec::new(), unprivileged: PROGRAMS };
+        let kind = Kind::Bubblewrap(Bubblewrap::new(config, Arc::new(groups)).unwrap());
+        Self { kind, home: tempfile::tempdir().unwrap() }
+    }
+
+    pub async fn container() -> Self {
+        let podman = Podman::start();
+        let home = tempfile::tempdir().unwrap();
+        let config = engine_config(&podman, home.path());
+        let groups = Arc::new(Groups::open(&config.worker).unwrap());
+        let engine = Engine::connect(config, groups).await.unwrap();
+        let source = ImageSource::Archive(podman.archive());
+        let image = engine.image(&source, Duration::from_secs(120), &mut |_| {}).await.unwrap();
+        Self { kind: Kind::Container { engine, image, podman }, home }
+    }
+
+    pub fn name(&self) -> &'static str {
+        match self.kind {
+            Kind::Bubblewrap(_) => "bubblewrap",
+            Kind::Container { .. } => "container",
+        }
+    }
+
+    pub fn home(&self) -> &Path {
+        self.home.path()
+    }
+
+    pub fn podman(&self) -> Option<&Podman> {
+        match &self.kind {
+            Kind::Bubblewrap(_) => None,
+            Kind::Container { podman, .. } => Some(podman),
+        }
+    }
+
+    /// A job with the attacker among its inputs.
+    pub fn job(&self, command: &[&str]) -> Job {
+        let attempt = format!("a-{}", ATTEMPTS.fetch_add(1, Ordering::Relaxed));
+        let folder = Folder::create(self.home.path().join(&attempt)).unwrap();
+        std::fs::copy(attacker(), folder.inputs().join("attack")).unwrap();
+        Job {
+            attempt,
+            command: command.iter().map(|word| (*word).to_owned()).collect(),
+            environment: BTreeMap::new(),
+            folder,
+            limits: limits(),
+            network: Network::None,
+            devices: Vec::new(),
+        }
+    }
+
+    pub async fn start(&self, job: Job) -> Result<(Running, Lines), Error> {
+        match &self.kind {
+            Kind::Bubblewrap(bubblewrap) => bubblewrap.start(job).await,
+            Kind::Container { engine, image, .. } => engine.start(job, image).await,
+        }
+    }
+
+    pub async fn run(&self, job: Job) -> Outcome {
+        let folder = job.folder.clone();
+        let (running, mut lines) = self.start(job).await.unwrap();
+        let mut all = Vec::new();
+        while let Some(line) = lines.next().await {
+            all.push(line);
+        }
+        Outcome { ending: running.ending().await, lines: all, folder }
+    }
+
+    /// Runs the attacker with these words.
+    pub async fn attack(&self, words: &[&str]) -> Outcome {
+        let command: Vec<&str> = ["/in/attack"].into_iter().chain(words.iter().copied()).collect();
+        self.run(self.job(&command)).await
+    }
+
+    /// Runs the attacker, who must have tried and got nothing.
+    pub async fn holds(&self, words: &[&str]) -> Outcome {
+        let outcome = self.attack(words).await;
+        let text = outcome.text();
+        assert!(!text.contains("ESCAPED"), "{} {words:?}:\n{text}", self.name());
+        assert!(text.contains("HELD"), "{} {words:?} tried nothing: {:?}\n{text}", self.name(), outcome.ending);
+        assert_eq!(outcome.ending.cause, Cause::Finished, "{} {words:?}:\n{text}", self.name());
+        outcome
+    }
+
+    /// The sandbox works as before.
+    pub async fn still_works(&self) {
+        let outcome = self.attack(&["exit", "0"]).await;
+        assert_eq!(outcome.ending.cause, Cause::Finished, "{}: {}", self.name(), outcome.text());
+    }
+}
+
+impl Outcome {
+    pub fn text(&self) -> String {
+        self.lines.iter().map(|line| format!("{}\n", line.text)).collect()
+    }
+
+    pub fn printed(&self, stream: Stream) -> Vec<&str> {
+        self.lines.iter().filter(|line| line.stream == stream).map(|line| line.text.as_str()).collect()
+    }
+}

@@ -1,0 +1,270 @@
+//! Every way out that was thought of, tried in both sandboxes.
+
+use crate::attacker::attacker;
+use crate::cell::{Cell, Outcome, limits};
+use gleaner_sandbox::{Cause, CollectLimits, Job, Limits, Why, collect};
+use std::fs;
+use std::net::{TcpListener, UdpSocket};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener};
+use std::path::Path;
+use std::time::Duration;
+
+/// One test for each attack and sandbox: the attack is written once.
+macro_rules! in_both {
+    ($($name:ident => $attack:ident;)*) => {
+        mod bubblewrap {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $name() {
+                let cell = super::Cell::bubblewrap();
+                super::$attack(&cell).await;
+                cell.still_works().await;
+            })*
+        }
+        mod container {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $name() {
+                let cell = super::Cell::container().await;
+                super::$attack(&cell).await;
+                cell.still_works().await;
+            })*
+        }
+    };
+}
+
+in_both! {
+    files_of_the_owner_cannot_be_read => owners_files;
+    memory_and_sockets_of_the_worker_are_out_of_reach => workers_memory_and_sockets;
+    no_network_can_be_reached => networks;
+    nothing_outside_its_folder_can_be_written => writes_outside;
+    devices_can_neither_be_opened_nor_made => devices;
+    privileges_cannot_be_had => privileges;
+    full_disk_ends_the_job_alone => full_disk;
+    disk_filled_by_files_without_a_name_ends_the_job_alone => unnamed_files;
+    fork_bomb_goes_no_further_than_its_limit => fork_bomb;
+    eating_all_memory_ends_the_job_alone => eats_memory;
+    running_past_its_time_ends_the_job => past_its_time;
+    process_left_behind_is_gone_with_the_job => left_behind;
+    links_in_inputs_and_outputs_lead_nowhere => tricks;
+}
+
+async fn owners_files(cell: &Cell) {
+    let wallet = cell.home().join("wallet.json");
+    fs::write(&wallet, "a key").unwrap();
+    let home = std::env::home_dir().unwrap();
+    let own = home.join(format!(".gleaner-test-{}", std::process::id()));
+    fs::write(&own, "private").unwrap();
+    let (wallet, own, home) = (text(&wallet), text(&own), text(&home));
+    cell.holds(&["read", &wallet, &own, "/etc/shadow", "/proc/kcore", "/var/lib/dpkg/status", "/etc/ssh/sshd_config"])
+        .await;
+    cell.holds(&["list", &home, "/root", "/home", &text(cell.home()), "/work", "/srv", "/mnt", "/run/systemd"]).await;
+    let outside = format!("/in/../../../../../..{own}");
+    let through_processes = format!("/proc/1/root{own}");
+    let through_folder = format!("/proc/self/cwd/../../..{own}");
+    cell.holds(&["read", &outside, &through_processes, &through_folder]).await;
+    fs::remove_file(own).unwrap();
+}
+
+async fn workers_memory_and_sockets(cell: &Cell) {
+    let path = cell.home().join("worker.sock");
+    let _named = UnixListener::bind(&path).unwrap();
+    let hidden = format!("gleaner-test-{}", std::process::id());
+    let _hidden = UnixListener::bind_addr(&SocketAddr::from_abstract_name(&hidden).unwrap()).unwrap();
+    cell.holds(&["unix", &text(&path), &format!("@{hidden}"), "/run/docker.sock", "/var/run/docker.sock"]).await;
+    if let Some(podman) = cell.podman() {
+        cell.holds(&["unix", &text(&podman.folder().join("s"))]).await;
+    }
+    // A number that is some other process inside would say nothing, so one that cannot be there is taken.
+    let worker = std::process::id().to_string();
+    let outcome = cell.attack(&["memory", &worker]).await;
+    assert!(!outcome.text().contains("ESCAPED"), "{}: {}", cell.name(), outcome.text());
+    assert_eq!(outcome.text().matches("HELD").count(), 5, "{}: {}", cell.name(), outcome.text());
+    cell.holds(&["environment", "CARGO_MANIFEST_DIR", "CARGO_BIN_EXE_gleaner-sandbox-helper", "USER", "LOGNAME"]).await;
+}
+
+async fn networks(cell: &Cell) {
+    let hub = TcpListener::bind("0.0.0.0:0").unwrap();
+    let port = hub.local_addr().unwrap().port().to_string();
+    let datagrams = UdpSocket::bind(format!("127.0.0.1:{port}")).unwrap();
+    for address in ["127.0.0.1", "169.254.169.254", "8.8.8.8", "10.0.0.1", "172.17.0.1"] {
+        let port = if address == "127.0.0.1" { port.as_str() } else { "80" };
+        cell.holds(&["network", address, port]).await;
+    }
+    hub.set_nonblocking(true).unwrap();
+    datagrams.set_nonblocking(true).unwrap();
+    assert!(hub.accept().is_err(), "the hub was reached");
+    assert!(datagrams.recv(&mut [0; 16]).is_err(), "a datagram arrived");
+}
+
+async fn writes_outside(cell: &Cell) {
+    let outside =
+        ["/x", "/usr/x", "/etc/x", "/bin/x", "/in/x", "/in/attack", "/dev/x", "/proc/x", "/sys/x", "/in/../x"];
+    let machine = [
+        "/proc/sys/kernel/core_pattern",
+        "/proc/sys/vm/panic_on_oom",
+        "/proc/sysrq-trigger",
+        "/proc/1/oom_score_adj",
+        "/sys/kernel/uevent_helper",
+        "/sys/fs/cgroup/memory/cgroup.procs",
+        "/sys/fs/cgroup/cgroup.procs",
+    ];
+    let words: Vec<_> = ["write"].into_iter().chain(outside).chain(machine).collect();
+    cell.holds(&words).await;
+    let inside = cell.attack(&["write", "/out/x", "/checkpoint/x", "/tmp/x", "/dev/shm/x"]).await;
+    assert_eq!(inside.text().matches("ESCAPED").count(), 4, "{}: its own folders: {}", cell.name(), inside.text());
+    assert!(inside.folder.outputs().join("x").is_file() && inside.folder.checkpoint().join("x").is_file());
+}
+
+async fn devices(cell: &Cell) {
+    cell.holds(&["devices"]).await;
+}
+
+async fn privileges(cell: &Cell) {
+    cell.holds(&["privileges"]).await;
+    let everywhere = [
+        "call",
+        "bpf",
+        "mount",
+        "unshare-user",
+        "unshare-mount",
+        "clone-user",
+        "perf",
+        "kexec",
+        "setns",
+        "syslog",
+        "clock",
+        "chroot",
+        "pivot",
+        "handle",
+        "raw",
+        "packet",
+        "setuid",
+        "reboot",
+        "tty",
+        "userfaultfd",
+        "x32",
+    ];
+    cell.holds(&everywhere).await;
+    if cell.name() == "bubblewrap" {
+        // Engines let these pass, to the program's own processes and empty network.
+        cell.holds(&["call", "keyctl", "ptrace", "io_uring", "vsock", "netlink", "crypto", "inet"]).await;
+    }
+}
+
+async fn full_disk(cell: &Cell) {
+    let outcome = cell.attack(&["fill", "/out"]).await;
+    assert_eq!(outcome.ending.cause, Cause::DiskFull, "{}: {}", cell.name(), outcome.text());
+    let used = outcome.ending.usage.disk_peak_bytes;
+    assert!(used > limits().disk_bytes && used < limits().disk_bytes * 20, "{used} bytes");
+    let small = Job { limits: Limits { tmp_bytes: 8 << 20, ..limits() }, ..cell.job(&["/in/attack", "fill", "/tmp"]) };
+    let outcome = cell.run(small).await;
+    assert_eq!(outcome.ending.cause, Cause::ProgramFault { exit_code: 3 }, "{}: {}", cell.name(), outcome.text());
+    assert!(outcome.text().contains("No space left"), "{}", outcome.text());
+}
+
+async fn unnamed_files(cell: &Cell) {
+    let outcome = cell.attack(&["fill-unnamed", "/checkpoint"]).await;
+    assert_eq!(outcome.ending.cause, Cause::DiskFull, "{}: {}", cell.name(), outcome.text());
+}
+
+async fn fork_bomb(cell: &Cell) {
+    let outcome = cell.attack(&["fork"]).await;
+    let text = outcome.text();
+    let forked: u32 = text.trim().strip_prefix("FORKED ").expect(&text).parse().unwrap();
+    assert!(forked > 1 && forked < limits().processes, "{}: {forked}", cell.name());
+    assert_eq!(outcome.ending.cause, Cause::ProgramFault { exit_code: 3 });
+}
+
+async fn eats_memory(cell: &Cell) {
+    let outcome = cell.attack(&["eat"]).await;
+    assert_eq!(outcome.ending.cause, Cause::OutOfMemory, "{}: {}", cell.name(), outcome.text());
+    let peak = outcome.ending.usage.memory_peak_bytes.unwrap();
+    assert!(peak > limits().memory_bytes / 2 && peak < limits().memory_bytes * 2, "{peak}");
+}
+
+async fn past_its_time(cell: &Cell) {
+    let job = cell.job(&["/in/attack", "spin"]);
+    let limits = Limits { time: Duration::from_secs(2), ..limits() };
+    let outcome = cell.run(Job { limits, ..job }).await;
+    assert_eq!(outcome.ending.cause, Cause::TimeUp, "{}: {}", cell.name(), outcome.text());
+    assert!(outcome.ending.usage.time >= limits.time);
+    assert!(outcome.ending.usage.cpu.unwrap() > Duration::ZERO);
+}
+
+async fn left_behind(cell: &Cell) {
+    let marker = format!("left-behind-{}-{}", cell.name(), std::process::id());
+    let outcome = cell.attack(&["linger", &marker]).await;
+    assert!(outcome.text().contains("LEFT"), "{}: {:?} {}", cell.name(), outcome.ending, outcome.text());
+    assert!(!is_running(&marker), "{}", cell.name());
+}
+
+async fn tricks(cell: &Cell) {
+    let secret = cell.home().join("secret-of-the-worker");
+    fs::write(&secret, "secret").unwrap();
+    let job = cell.job(&["/in/attack", "read", "/in/link", "/in/up"]);
+    std::os::unix::fs::symlink(&secret, job.folder.inputs().join("link")).unwrap();
+    let up = format!("../../../../../../..{}", text(&secret));
+    std::os::unix::fs::symlink(up, job.folder.inputs().join("up")).unwrap();
+    let outcome = cell.run(job).await;
+    assert_eq!(outcome.text().matches("HELD").count(), 2, "{}: {}", cell.name(), outcome.text());
+
+    let job = cell.job(&["/in/attack", "tricks"]);
+    fs::write(job.folder.inputs().join("secret"), "input").unwrap();
+    let outcome = cell.run(job).await;
+    assert!(!outcome.text().contains("ESCAPED"), "{}: {}", cell.name(), outcome.text());
+    check_harvest(&outcome);
+}
+
+fn check_harvest(outcome: &Outcome) {
+    let harvest = collect(&outcome.folder.outputs(), CollectLimits { files: 100, bytes: 1 << 20 }).unwrap();
+    let mut refused: Vec<_> = harvest.refused.iter().map(|refused| (text(&refused.path), refused.why)).collect();
+    refused.sort_by(|left, right| left.0.cmp(&right.0));
+    let expected = [
+        ("pipe", Why::Channel),
+        ("root", Why::Link),
+        ("shadow", Why::Link),
+        ("socket", Why::Channel),
+        ("up", Why::Link),
+    ];
+    assert_eq!(refused, expected.map(|(path, why)| (path.to_owned(), why)));
+    let taken: Vec<_> = harvest.files.iter().map(|found| text(&found.path)).collect();
+    assert_eq!(taken, ["plain"]);
+    harvest.open(&harvest.files[0]).unwrap();
+}
+
+pub fn text(path: &Path) -> String {
+    path.to_str().unwrap().to_owned()
+}
+
+/// Whether an attacker that was told to sleep, with this marker, runs anywhere on this machine.
+pub fn is_running(marker: &str) -> bool {
+    let words = |entry: fs::DirEntry| fs::read(entry.path().join("cmdline")).unwrap_or_default();
+    let wanted = format!("sleep\0{marker}\0");
+    fs::read_dir("/proc").unwrap().flatten().any(|entry| String::from_utf8_lossy(&words(entry)).contains(&wanted))
+}
+
+/// The attacks themselves can succeed: outside a sandbox they do, so that a broken attack does not pass for a good wall.
+#[test]
+fn attacks_work_where_nothing_holds_them() {
+    let home = tempfile::tempdir().unwrap();
+    let secret = home.path().join("secret");
+    fs::write(&secret, "secret").unwrap();
+    let hub = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = hub.local_addr().unwrap().port().to_string();
+    let path = home.path().join("s");
+    let _socket = UnixListener::bind(&path).unwrap();
+    let own = std::process::id().to_string();
+    let (secret, path, written) = (text(&secret), text(&path), text(&home.path().join("written")));
+    let attacks: [&[&str]; 6] = [
+        &["read", &secret],
+        &["network", "127.0.0.1", &port],
+        &["unix", &path],
+        &["write", &written],
+        &["memory", &own],
+        &["privileges"],
+    ];
+    for words in attacks {
+        let output = std::process::Command::new(attacker()).args(words).output().unwrap();
+        assert!(String::from_utf8_lossy(&output.stdout).contains("ESCAPED"), "{words:?}");
+    }
+}

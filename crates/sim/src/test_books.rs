@@ -1,0 +1,145 @@
+//! The world's own books of tests, resting devices and checkpoints: who may be given what.
+//!
+//! Like `books` it goes by events and effects, and believes nothing that the core has reckoned by itself.
+use std::collections::{BTreeMap, BTreeSet};
+
+use gleaner_core::{Core, Effect, Event, Session};
+use gleaner_wire::{AttemptId, JobId, Offer, Output, Runtime, StartAttempt, WorkerId};
+
+use crate::books::ensure;
+
+/// What the world knows of a worker that has been let in.
+#[derive(Default)]
+struct Known {
+    session: Option<Session>,
+    offer: Option<Offer>,
+    /// The devices that the hub was told to leave alone.
+    resting: BTreeSet<u16>,
+    /// The test that is under way.
+    test: Option<(u16, Runtime)>,
+    passed: BTreeSet<(u16, Runtime)>,
+}
+
+/// The books.
+#[derive(Default)]
+pub(crate) struct TestBooks {
+    screening: bool,
+    workers: BTreeMap<WorkerId, Known>,
+    /// Who asks to be let in with the current event.
+    joining: Option<(Session, Offer, BTreeSet<u16>)>,
+    /// The outcome that the current event reports, of a test that was under way.
+    outcome: Option<(WorkerId, u16, Runtime, bool)>,
+    /// What was last saved of each task, by whoever had it.
+    saved: BTreeMap<(JobId, u16, u32), Output>,
+}
+
+impl TestBooks {
+    pub fn new(screening: bool) -> Self {
+        Self { screening, ..Self::default() }
+    }
+
+    /// Looks at an event before it is applied; `owner` says who was given a running attempt, and of which task.
+    pub fn before(&mut self, event: &Event, owner: impl Fn(AttemptId) -> Option<(WorkerId, (JobId, u16, u32))>) {
+        (self.joining, self.outcome) = (None, None);
+        match event {
+            Event::WorkerJoined { session, offer, resting, .. } => {
+                self.joining = Some((*session, offer.clone(), resting.iter().copied().collect()));
+            }
+            Event::DevicesRest { worker, devices } => {
+                self.workers.entry(*worker).or_default().resting = devices.iter().copied().collect();
+            }
+            Event::WorkerLeft { worker, session } => {
+                let known = self.workers.entry(*worker).or_default();
+                if known.session == Some(*session) {
+                    (known.session, known.test) = (None, None);
+                }
+            }
+            Event::HubStarted => {
+                self.workers.values_mut().for_each(|known| (known.session, known.test) = (None, None));
+            }
+            Event::Screened { worker, session, device, runtime, outcome } => {
+                let known = self.workers.entry(*worker).or_default();
+                if known.session == Some(*session) && known.test == Some((*device, *runtime)) {
+                    known.test = None;
+                    self.outcome = Some((*worker, *device, *runtime, outcome.is_ok()));
+                }
+            }
+            Event::Saved { worker, attempt, checkpoint } => {
+                if let Some((_, task)) = owner(*attempt).filter(|(owner, _)| owner == worker) {
+                    self.saved.insert(task, *checkpoint);
+                }
+            }
+            Event::TimePassed
+            | Event::Deposited { .. }
+            | Event::WorkerPaused { .. }
+            | Event::WorkerResumed { .. }
+            | Event::WorkerReadmitted { .. }
+            | Event::LeasesRenewed { .. }
+            | Event::Holds { .. }
+            | Event::AttemptsFinished { .. }
+            | Event::JobSubmitted { .. }
+            | Event::OrderLocked { .. }
+            | Event::OrderRefused { .. }
+            | Event::OrderClosed(_)
+            | Event::TermsSeen { .. }
+            | Event::StakeSeen { .. }
+            | Event::JobCancelled { .. }
+            | Event::JobArchived { .. } => {}
+        }
+    }
+
+    /// A worker was let in. What it passed counts for as long as the device is the same.
+    pub fn welcome(&mut self, worker: WorkerId) -> Result<(), String> {
+        let (session, offer, resting) = self.joining.take().ok_or("a worker is welcome that did not join")?;
+        let known = self.workers.entry(worker).or_default();
+        let is_same = |(device, runtime): &(u16, Runtime)| {
+            let of = |offer: &Offer| {
+                let device = offer.devices.get(usize::from(*device))?;
+                let offered = device.runtimes.iter().find(|offered| offered.runtime == *runtime)?;
+                Some((device.kind, device.name.clone(), offered.engine.clone()))
+            };
+            known.offer.as_ref().and_then(of).is_some_and(|before| of(&offer) == Some(before))
+        };
+        let passed = known.passed.iter().filter(|test| is_same(test)).copied().collect();
+        *known = Known { session: Some(session), offer: Some(offer), resting, test: None, passed };
+        Ok(())
+    }
+
+    /// A test is to begin.
+    pub fn screen(&mut self, effect: &Effect) -> Result<(), String> {
+        let Effect::Screen { worker, session, device, runtime } = effect else { return Ok(()) };
+        let known = self.workers.get_mut(worker).ok_or("a test of a worker that never joined")?;
+        ensure(self.screening, || "a test where nobody is tested".into())?;
+        ensure(known.session == Some(*session), || format!("a test of worker {worker} on a connection that is gone"))?;
+        let before = known.test.replace((*device, *runtime));
+        ensure(before.is_none(), || format!("two tests of worker {worker} at a time"))?;
+        ensure(!known.resting.contains(device), || format!("a test of a device of worker {worker} that rests"))
+    }
+
+    /// The outcome of a test is told.
+    pub fn told(&mut self, worker: WorkerId, device: u16, runtime: Runtime, passed: bool) -> Result<(), String> {
+        let known = self.workers.get_mut(&worker).ok_or("a verdict on a worker that never joined")?;
+        if !passed {
+            known.passed.remove(&(device, runtime));
+            return Ok(());
+        }
+        known.passed.insert((device, runtime));
+        ensure(self.outcome == Some((worker, device, runtime, true)), || {
+            format!("worker {worker} is said to have passed a test that it has not had")
+        })
+    }
+
+    /// An attempt is started.
+    pub fn start(&self, core: &Core, worker: WorkerId, start: &StartAttempt) -> Result<(), String> {
+        let known = self.workers.get(&worker).ok_or("an attempt on a worker that never joined")?;
+        let (device, task) = (start.device, (start.job, start.group, start.index));
+        let at = || format!("task {}.{}.{} on device {device} of worker {worker}", task.0, task.1, task.2);
+        ensure(!known.resting.contains(&device), || format!("{}, which rests", at()))?;
+        ensure(known.test.is_none_or(|(of, _)| of != device), || format!("{}, which is being tested", at()))?;
+        let runtime = core.spec(start.job, start.group).ok_or("an attempt of no group")?.work.runtime();
+        let passed = !self.screening || known.passed.contains(&(device, runtime));
+        ensure(passed, || format!("{}, which has passed no test", at()))?;
+        let saved = self.saved.get(&task).copied();
+        ensure(saved == start.checkpoint, || format!("{} does not go on from where it was", at()))
+    }
+}

@@ -1,0 +1,58 @@
+//! Whole programs of strangers: each attempt in a cell of its own, a sandbox with one folder.
+//!
+//! A cell has `/in` (what the task reads), `/out` (what it leaves) and `/checkpoint` (what it would go on from on another
+//! machine). What runs in it is a container or Blender; how it is kept in is the sandbox's business.
+mod blender;
+mod container;
+mod folder;
+mod found;
+mod save;
+mod supervise;
+mod task;
+
+pub use blender::BlenderEngine;
+pub use container::ReadyImage;
+pub use found::{Found, find};
+pub use task::Task;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use gleaner_sandbox::{Bubblewrap, Device, Engine};
+use tokio::runtime::Handle;
+
+/// What runs whole programs on one device.
+#[derive(Clone)]
+pub struct Cells {
+    runtime: Handle,
+    /// Where the folders of cells are.
+    scratch: PathBuf,
+    /// Runs programs of this machine.
+    bubblewrap: Option<Bubblewrap>,
+    /// Runs containers.
+    containers: Option<Engine>,
+    /// Renders.
+    blender: Option<Arc<BlenderEngine>>,
+    /// The nodes of the device's cards; none of the processor.
+    devices: Vec<Device>,
+    /// Thousandths of a processor core for each cell.
+    cpu_milli: u32,
+}
+
+impl Cells {
+    /// The engine of containers, if there is one.
+    pub fn containers(&self) -> Option<&Engine> {
+        self.containers.as_ref()
+    }
+
+    /// The engine of renderings, if there is one.
+    pub fn blender(&self) -> Option<&Arc<BlenderEngine>> {
+        self.blender.as_ref()
+    }
+
+    /// The same on a device with cards of its own.
+    #[must_use]
+    pub fn on(&self, devices: Vec<Device>, cpu_milli: u32) -> Self {
+        Self { devices, cpu_milli, ..self.clone() }
+    }
+}

@@ -1,0 +1,316 @@
+//! The owner comes first: watches the machine and its devices, and hands them back when they are wanted.
+//!
+//! A thread looks twice a second. What it sees goes to the governor of each device, which decides; what it decides is done
+//! here: attempts are stopped, the hub is told, the owner's own idle command is started and ended.
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant, SystemTime};
+
+use gleaner_machine::energy::{self, Meter, Millijoules, Milliwatts};
+use gleaner_machine::governor::{Effect, Governor, Hold, Ours, Reading};
+use gleaner_machine::idle::{Place, Runner, all_free};
+use gleaner_machine::probe::Tree;
+use gleaner_machine::watch::simulated::{FILE_NAME, Simulated};
+use gleaner_machine::watch::{Look, Session, Watcher};
+use gleaner_machine::{Device, Preferences};
+use gleaner_wire::{Amount, Millis};
+
+use crate::agent::Agent;
+use crate::config::Report;
+
+/// How often it is looked.
+const EVERY: Duration = Duration::from_millis(500);
+/// How often it is told what was earned, at most.
+const TELL_EVERY: Duration = Duration::from_secs(10);
+/// A file of this name in the worker's folder pauses it.
+const PAUSED: &str = "paused";
+
+/// The owner's idle command, if there is one; tasks wait until it is gone.
+#[derive(Default)]
+pub struct IdleGate(Mutex<Option<(Runner, Preferences)>>);
+
+impl IdleGate {
+    fn lock(&self) -> MutexGuard<'_, Option<(Runner, Preferences)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends the idle command, and returns when nothing of it is left.
+    pub fn make_room(&self) {
+        if let Some((runner, preferences)) = &mut *self.lock()
+            && runner.is_there()
+            && let Err(error) = runner.make_room(now(), preferences)
+        {
+            tracing::warn!(%error, "a task starts beside the idle command");
+        }
+    }
+}
+
+/// What the owner's thread needs.
+pub struct Ask {
+    /// What the owner wrote.
+    pub preferences: Preferences,
+    /// The worker's folder.
+    pub dir: PathBuf,
+    /// The offered devices, in the order of the offer.
+    pub devices: Vec<Device>,
+    /// Whom it tells.
+    pub report: Arc<dyn Fn(Report) + Send + Sync>,
+}
+
+/// The thread that watches for the owner. It ends when this is dropped.
+pub struct Watching {
+    stop: Arc<std::sync::atomic::AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        self.stop.store(true, std::sync::atomic::Ordering::Release);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            // There is nothing to learn from a panic at the end.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Whether a worker in this folder is paused by its owner on this machine.
+pub fn is_paused(dir: &Path) -> bool {
+    dir.join(PAUSED).exists()
+}
+
+/// Pauses the worker in this folder, or gives it back.
+pub fn set_paused(dir: &Path, paused: bool) -> std::io::Result<()> {
+    let path = dir.join(PAUSED);
+    match (paused, path.exists()) {
+        (true, false) => std::fs::write(path, ""),
+        (false, true) => std::fs::remove_file(path),
+        (true, true) | (false, false) => Ok(()),
+    }
+}
+
+/// Starts to watch. All devices rest until they were first looked at.
+pub fn watch(agent: &Arc<Agent>, ask: Ask) -> std::io::Result<Watching> {
+    let stop = Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let stopped = stop.clone();
+    if ask.preferences.idle_command.is_some() {
+        let place = Place { dir: ask.dir.clone(), mark: ask.dir.display().to_string() };
+        *agent.idle.lock() = Some((Runner::new(place), ask.preferences.clone()));
+    }
+    let mut owner = Owner::new(agent.clone(), ask);
+    // Before the first connection, so that no work comes to a device that is in use.
+    owner.look();
+    let thread = std::thread::Builder::new().name("owner".to_owned()).spawn(move || {
+        while !stopped.load(std::sync::atomic::Ordering::Acquire) {
+            std::thread::park_timeout(EVERY);
+            owner.look();
+        }
+    })?;
+    Ok(Watching { stop, thread: Some(thread) })
+}
+
+struct Owner {
+    agent: Arc<Agent>,
+    ask: Ask,
+    watcher: Watcher,
+    governors: Vec<Governor>,
+    /// Since when a device is being handed back.
+    yielding: Vec<Option<Instant>>,
+    /// What each device has drawn while it worked.
+    meters: Vec<Meter>,
+    /// What was earned when it was last told, and when that was.
+    told: (Amount, Instant),
+}
+
+impl Owner {
+    fn new(agent: Arc<Agent>, ask: Ask) -> Self {
+        let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let session = Session { x11: is_set("DISPLAY"), wayland: is_set("WAYLAND_DISPLAY") };
+        let governors = ask.devices.iter().map(|_| Governor::new()).collect();
+        let yielding = ask.devices.iter().map(|_| None).collect();
+        for device in 0..ask.devices.len() as u16 {
+            agent.rest(device, true);
+        }
+        let watts = |device: &Device| energy::power(device, ask.preferences.power(), None).0;
+        let meters = ask.devices.iter().map(|device| Meter::new(watts(device))).collect();
+        let (watcher, told) = (Watcher::new(Tree::at("/"), session), (Amount::ZERO, Instant::now()));
+        Self { agent, watcher, governors, yielding, meters, told, ask }
+    }
+
+    fn look(&mut self) {
+        let look = self.watcher.look();
+        let simulated = Simulated::read(&self.ask.dir.join(FILE_NAME)).ok();
+        let paused = *self.agent.paused.borrow() || is_paused(&self.ask.dir);
+        let pids = self.our_pids();
+        for position in 0..self.ask.devices.len() {
+            let reading = self.reading(position, &look, simulated.as_ref(), paused, &pids);
+            let works = !self.agent.is_idle(position as u16);
+            self.meters[position].add(now(), reading.usage.power_mw.map(Milliwatts), works);
+            self.judge(position, &reading);
+        }
+        self.idle();
+        self.tell_earnings();
+    }
+
+    /// Says what was earned, and what the electricity for it cost, now and then if it became more.
+    fn tell_earnings(&mut self) {
+        let earned = *self.agent.earned.borrow();
+        if earned == self.told.0 || self.told.1.elapsed() < TELL_EVERY {
+            return;
+        }
+        self.told = (earned, Instant::now());
+        let used = self.meters.iter().fold(0_u64, |sum, meter| sum.saturating_add(meter.used().0));
+        let tariff = self.ask.preferences.tariff().ok().flatten();
+        let energy = tariff.map(|tariff| tariff.cost(Millijoules(used)));
+        (self.ask.report)(Report::Earned { earned, energy });
+    }
+
+    fn reading(
+        &self,
+        position: usize,
+        look: &Look,
+        simulated: Option<&Simulated>,
+        paused: bool,
+        pids: &BTreeSet<u32>,
+    ) -> Reading {
+        let busy = !self.agent.is_idle(position as u16)
+            || self.agent.idle.lock().as_ref().is_some_and(|(runner, _)| runner.is_there());
+        let ours = Ours { pids: pids.clone(), tasks: u32::from(busy) };
+        let reading = look.reading(&self.ask.devices[position], ours, paused);
+        match simulated {
+            Some(simulated) => Reading { usage: simulated.usage(), owner: simulated.owner(), ..reading },
+            None => reading,
+        }
+    }
+
+    fn judge(&mut self, position: usize, reading: &Reading) {
+        let device = position as u16;
+        let verdict = self.governors[position].step(now(), reading, &self.ask.preferences);
+        for effect in &verdict.effects {
+            match effect {
+                Effect::StopTaking | Effect::HandOff | Effect::EndNow => {
+                    if self.yielding[position].is_none() && !self.agent.resting.borrow().contains(&device) {
+                        self.yielding[position] = Some(Instant::now());
+                        (self.ask.report)(Report::Rests { device, why: Some(words(&verdict.holds)) });
+                    }
+                    self.agent.rest(device, true);
+                }
+                Effect::FreeBy { .. } => {}
+                Effect::Resume => {
+                    self.agent.rest(device, false);
+                    (self.ask.report)(Report::Rests { device, why: None });
+                }
+            }
+        }
+        if let Some(since) = self.yielding[position] {
+            self.hand_back(position, since);
+        }
+    }
+
+    /// Waits until the device is free, within the time that the owner allows, and says how long that took.
+    fn hand_back(&mut self, position: usize, since: Instant) {
+        let device = position as u16;
+        let allowed = Duration::from_millis(self.ask.preferences.idle.free_within.0);
+        let in_time = self.agent.wait_until_free(device, allowed.saturating_sub(since.elapsed()));
+        self.yielding[position] = None;
+        (self.ask.report)(Report::Freed { device, took: since.elapsed(), in_time });
+        if !in_time {
+            tracing::warn!(device, "a device was not free in time");
+        }
+    }
+
+    /// The owner's own command runs while there is no work and everything is free.
+    fn idle(&self) {
+        let work = (0..self.ask.devices.len() as u16).any(|device| !self.agent.is_idle(device));
+        let free = all_free(self.governors.iter().map(Governor::state));
+        if let Some((runner, preferences)) = &mut *self.agent.idle.lock()
+            && let Err(error) = runner.step(now(), work, free, preferences)
+        {
+            tracing::warn!(%error, "the idle command does not run");
+        }
+    }
+
+    /// This process and everything that it started, also in containers.
+    fn our_pids(&self) -> BTreeSet<u32> {
+        let mut pids = processes_of(std::process::id(), &self.agent.group);
+        if let Some((runner, _)) = &*self.agent.idle.lock() {
+            pids.extend(runner.pids());
+        }
+        pids
+    }
+}
+
+/// The children of a process, theirs, and whatever is in control groups of this name.
+fn processes_of(first: u32, group: &str) -> BTreeSet<u32> {
+    let mut parents = Vec::new();
+    let mut found = BTreeSet::from([first]);
+    for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
+        let Ok(stat) = std::fs::read_to_string(entry.path().join("stat")) else { continue };
+        // The name may hold anything, brackets included; the parent is the second word after it.
+        let parent = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(1)?.parse::<u32>().ok());
+        parents.extend(parent.map(|parent| (pid, parent)));
+        let groups = std::fs::read_to_string(entry.path().join("cgroup")).unwrap_or_default();
+        if !group.is_empty() && groups.contains(group) {
+            found.insert(pid);
+        }
+    }
+    loop {
+        let more: Vec<u32> = parents
+            .iter()
+            .filter(|(pid, parent)| found.contains(parent) && !found.contains(pid))
+            .map(|(pid, _)| *pid)
+            .collect();
+        if more.is_empty() {
+            return found;
+        }
+        found.extend(more);
+    }
+}
+
+fn words(holds: &[Hold]) -> String {
+    let all: Vec<&str> = holds.iter().map(|hold| hold.detail.as_str()).collect();
+    all.join("; ")
+}
+
+fn now() -> Millis {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    Millis(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn children_of_children_are_ours() {
+        let mut child = std::process::Command::new("/bin/sh").args(["-c", "sleep 60 & wait"]).spawn().expect("starts");
+        let begun = Instant::now();
+        let grown = loop {
+            let ours = processes_of(std::process::id(), "");
+            if ours.contains(&child.id()) && ours.len() >= 3 || begun.elapsed() > Duration::from_secs(10) {
+                break ours.len() >= 3;
+            }
+        };
+        let theirs = processes_of(child.id(), "");
+        for pid in theirs {
+            let pid = rustix::process::Pid::from_raw(pid as i32).expect("not zero");
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+        }
+        child.wait().expect("ends");
+        assert!(grown);
+    }
+
+    #[test]
+    fn a_worker_is_paused_by_a_file_and_given_back_without_it() {
+        let dir = tempfile::tempdir().expect("a folder");
+        assert!(!is_paused(dir.path()));
+        set_paused(dir.path(), true).expect("pauses");
+        set_paused(dir.path(), true).expect("pauses again");
+        assert!(is_paused(dir.path()));
+        set_paused(dir.path(), false).expect("resumes");
+        assert!(!is_paused(dir.path()));
+    }
+}
