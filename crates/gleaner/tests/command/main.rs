@@ -2,7 +2,14 @@
 //! compile half of the project once more.
 #[path = "../../../chain/tests/anvil/mod.rs"]
 mod anvil;
+#[path = "../../../sandbox/tests/sandbox/attacker.rs"]
+mod attacker;
+#[path = "../../../sandbox/tests/sandbox/box_image.rs"]
+mod box_image;
 mod network;
+#[path = "../../../sandbox/tests/sandbox/podman.rs"]
+#[expect(dead_code, reason = "not all of it is needed here")]
+mod podman;
 mod programs;
 
 mod chaos;
@@ -17,4 +24,5 @@ mod orders;
 mod outside;
 mod page;
 mod processes;
+mod provider;
 mod snapshots;

@@ -90,12 +90,12 @@ pub fn gleaner() -> Command {
 impl Network {
     /// A hub and so many workers that share the processor; all of them have joined.
     pub fn start(workers: usize) -> Self {
-        Self::with(|_| ["--chain", "none"].map(str::to_owned).into(), workers)
+        Self::with(|_| ["--chain", "none", "--trust-workers"].map(str::to_owned).into(), workers)
     }
 
     /// The same with money on a chain inside the hub.
     pub fn with_chain(workers: usize) -> Self {
-        Self::with(|_| ["--chain", "embedded"].map(str::to_owned).into(), workers)
+        Self::with(|_| ["--chain", "embedded", "--trust-workers"].map(str::to_owned).into(), workers)
     }
 
     /// The same with a hub that is told what `prepare` returns, which may put things into the state's folder before.
@@ -154,6 +154,11 @@ impl Network {
 
     /// Starts a worker that reaches the hub at this address.
     pub fn start_worker_at(&mut self, url: &str) {
+        self.start_worker_with(url, &["--no-gpu", "--cpu-slots", "4", "--no-containers", "--no-blender"], &[]);
+    }
+
+    /// Starts a worker with these options and this environment, on a machine at which nobody sits.
+    pub fn start_worker_with(&mut self, url: &str, options: &[&str], environment: &[(&str, &str)]) {
         self.machines += 1;
         let number = self.machines.to_string();
         let log = std::fs::File::create(self.folder().join(format!("worker-{number}.log"))).expect("a log");
@@ -161,7 +166,9 @@ impl Network {
             .arg("--dir")
             .arg(self.state())
             .args(["share", "--hub", url, "--number", &number, "--name", &format!("worker-{number}")])
-            .args(["--no-gpu", "--cpu-slots", "4"])
+            .arg("--dedicated")
+            .args(options)
+            .envs(environment.iter().copied())
             .stdout(Stdio::null())
             .stderr(log)
             .spawn()
@@ -185,6 +192,17 @@ impl Network {
             let mut workers = client.workers().await.expect("the hub answers");
             workers.retain(|worker| worker.state != State::Offline);
             (workers.len() >= count).then_some(workers)
+        })
+    }
+
+    /// Waits until the hub has tested all that so many workers offer.
+    pub fn wait_for_tests(&self, count: usize) -> Vec<WorkerView> {
+        self.wait(&async |client: &Client| {
+            let workers = client.workers().await.expect("the hub answers");
+            let is_tested = |worker: &&WorkerView| {
+                !worker.tests.is_empty() && worker.tests.iter().all(|test| test.score.is_some() || !test.why.is_empty())
+            };
+            (workers.iter().filter(is_tested).count() >= count).then_some(workers)
         })
     }
 

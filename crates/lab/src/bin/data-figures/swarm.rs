@@ -84,7 +84,7 @@ fn start(host: &Host, program: &Path, arguments: &[&str], log: &Path) -> Result<
 
 fn start_hub(host: &Host, product: &Path, folder: &Path) -> Result<Process> {
     let (listen, own) = (format!("{}:7700", host.address()), folder.join("hub").display().to_string());
-    let arguments = ["hub", "--chain", "none", "--allow-remote", "--listen", &listen, "--dir", &own];
+    let arguments = ["hub", "--chain", "none", "--trust-workers", "--allow-remote", "--listen", &listen, "--dir", &own];
     let hub = start(host, product, &arguments, &folder.join("hub.log"))?;
     wait_for(&folder.join("hub/hub/api.token"))?;
     Ok(hub)
@@ -103,7 +103,21 @@ fn start_workers(
         let host = internet.host(&name, line)?;
         let own = folder.join(&name).display().to_string();
         let place = ["--hub", hub, "--token-file", &token, "--dir", &own];
-        let arguments = [&place[..], &["share", "--no-gpu", "--cpu-slots", "1", "--name", &name][..]].concat();
+        let arguments = [
+            &place[..],
+            &[
+                "share",
+                "--dedicated",
+                "--no-gpu",
+                "--cpu-slots",
+                "1",
+                "--no-containers",
+                "--no-blender",
+                "--name",
+                &name,
+            ][..],
+        ]
+        .concat();
         let process = start(&host, product, &arguments, &folder.join(format!("{name}.log")))?;
         Ok((host, process))
     };

@@ -1,0 +1,136 @@
+//! From a machine that nobody has tested to work that is paid: containers, scenes, and owners who come back.
+use std::process::Command;
+
+use crate::network::{Network, sources};
+use crate::podman::Podman;
+use crate::programs::{self, ARRAY};
+use gleaner_wire::api::JobState;
+use gleaner_wire::{JobId, Runtime};
+
+/// Nothing is believed that a worker says of itself.
+fn distrustful() -> Network {
+    Network::with(|_| ["--chain", "none"].map(str::to_owned).into(), 0)
+}
+
+#[test]
+fn a_worker_is_tested_before_it_gets_work_and_then_gets_it() {
+    let mut network = distrustful();
+    network.start_worker();
+    let workers = network.wait_for_tests(1);
+    let test = &workers[0].tests[0];
+    assert!(test.runtime == Runtime::Wasm && test.score.is_some_and(|score| score > 0), "{test:?}");
+    network.write("program.wasm", programs::echo());
+    network.write("job.toml", ARRAY);
+    network.run(&["run", "job.toml", "--out", "out"]).succeeded();
+    assert_eq!(network.read("out/square/19"), b"20");
+    let shown = network.run(&["worker", "show", "0"]).succeeded().stdout;
+    assert!(shown.contains("HUB'S TEST"), "{shown}");
+}
+
+#[test]
+fn a_picture_in_tiles_has_the_bytes_of_the_same_picture_in_one_piece() {
+    let mut network = distrustful();
+    let url = network.url();
+    network.start_worker_with(&url, &["--no-gpu", "--cpu-slots", "2", "--no-containers"], &[]);
+    let workers = network.wait_for_tests(1);
+    let tests: Vec<_> = workers[0].tests.iter().map(|test| (test.runtime, test.score.is_some(), &test.why)).collect();
+    assert!(tests.iter().any(|(runtime, passed, _)| *runtime == Runtime::Blender && *passed), "{tests:?}");
+    let script = std::fs::read_to_string(sources().join("../../examples/render/scene.py")).expect("the example");
+    network.write("scene.py", script);
+    let blender = Command::new("blender")
+        .args(["--background", "--factory-startup", "--python"])
+        .arg(network.folder().join("scene.py"))
+        .output()
+        .expect("Blender (Debian: apt install blender)");
+    assert!(network.folder().join("scene.blend").exists(), "{}", String::from_utf8_lossy(&blender.stderr));
+    for (name, split) in [("whole", ""), ("tiles", "split = { tiles = [2, 2] }\n")] {
+        let job = format!(
+            "name = \"{name}\"\n[[task]]\nname = \"still\"\nruntime = \"blender\"\nprogram = \"scene.blend\"\n\
+             [task.blender]\nframes = \"3\"\nsamples = 4\nresolution = [96, 54]\n{split}"
+        );
+        network.write("job.toml", job);
+        network.run(&["run", "job.toml", "--out", name]).succeeded();
+    }
+    let picture = |name: &str| {
+        let folder = network.folder().join(name).join("still");
+        let files: Vec<_> = walk(&folder);
+        let [only] = &files[..] else { panic!("{files:?}") };
+        std::fs::read(only).expect("a picture")
+    };
+    let (whole, tiles) = (picture("whole"), picture("tiles"));
+    assert!(whole.starts_with(b"\x89PNG"));
+    assert!(whole == tiles, "the pictures differ");
+}
+
+/// The files below a path, or the file that it is.
+fn walk(path: &std::path::Path) -> Vec<std::path::PathBuf> {
+    if path.is_file() {
+        return vec![path.to_owned()];
+    }
+    let entries = std::fs::read_dir(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    entries.flat_map(|entry| walk(&entry.expect("an entry").path())).collect()
+}
+
+#[test]
+fn one_line_runs_a_command_in_an_image_for_each_value() {
+    let podman = Podman::start();
+    let mut network = distrustful();
+    let url = network.url();
+    let options = ["--no-gpu", "--cpu-slots", "2", "--no-blender"];
+    network.start_worker_with(&url, &options, &[("DOCKER_HOST", &podman.host())]);
+    let workers = network.wait_for_tests(1);
+    assert!(
+        workers[0].tests.iter().any(|test| test.runtime == Runtime::Container && test.score.is_some()),
+        "{workers:?}"
+    );
+    let archive = podman.archive().display().to_string();
+    let script = "echo rate {lr} of $GLEANER_INDEX > /out/said; echo loud";
+    let line = ["run", "--image", &archive, "--sweep", "lr=0.1,0.2,0.3", "--out", "out", "--", "sh", "-c", script];
+    network.run(&line).succeeded();
+    let mut said: Vec<_> = walk(&network.folder().join("out"))
+        .into_iter()
+        .map(|path| std::fs::read_to_string(path).expect("text"))
+        .collect();
+    said.sort();
+    assert_eq!(said, ["rate 0.1 of 0\n", "rate 0.2 of 1\n", "rate 0.3 of 2\n"]);
+    let logs = network.run(&["job", "logs", "1"]).succeeded().stdout;
+    assert!(logs.contains("loud"), "{logs}");
+    assert_eq!(podman.containers(), 0, "nothing is left");
+}
+
+#[test]
+fn a_program_goes_on_from_its_checkpoint_when_its_owner_takes_the_machine_back() {
+    let podman = Podman::start();
+    let mut network = Network::start(0);
+    let url = network.url();
+    let options = ["--no-gpu", "--cpu-slots", "1", "--no-blender"];
+    let host = podman.host();
+    network.start_worker_with(&url, &options, &[("DOCKER_HOST", &host)]);
+    network.wait_for_workers(1);
+    std::fs::copy(podman.archive(), network.folder().join("image.tar")).expect("copied");
+    // Each life of it counts on from what it finds, and says how often it began.
+    let script = "echo x >> /checkpoint/lives; n=$(cat /checkpoint/n 2>/dev/null || echo 0); \
+        while [ $n -lt 40 ]; do n=$((n+1)); echo $n > /checkpoint/next; mv /checkpoint/next /checkpoint/n; sleep 0.25; done; \
+        cat /checkpoint/lives > /out/lives; echo $n > /out/n";
+    let job = format!(
+        "name = \"count\"\n[[task]]\nname = \"count\"\nruntime = \"container\"\nprogram = \"image.tar\"\n\
+         [task.container]\ncommand = [\"sh\", \"-c\", {script:?}]\ncheckpoint = \"1s\"\n"
+    );
+    let job: JobId = network.submit("job.toml", &job);
+    let _attending = network.attend(job);
+    network.wait_for_job(job, |view| view.summary.running > 0);
+    std::thread::sleep(std::time::Duration::from_secs(6));
+    network.run(&["worker", "pause", "0"]).succeeded();
+    network.wait_for_job(job, |view| view.summary.running == 0);
+    network.start_worker_with(&url, &options, &[("DOCKER_HOST", &host)]);
+    let view = network.wait_for_job(job, |view| view.summary.state.has_ended());
+    assert_eq!(view.summary.state, JobState::Done, "{view:?}");
+    network.run(&["job", "fetch", &job.to_string(), "--out", "out"]).succeeded();
+    let text = |name: &str| {
+        let files = walk(&network.folder().join("out"));
+        let path = files.iter().find(|path| path.ends_with(name)).unwrap_or_else(|| panic!("{files:?}"));
+        std::fs::read_to_string(path).expect("text")
+    };
+    assert_eq!(text("n"), "40\n");
+    assert_eq!(text("lives"), "x\nx\n", "it began twice, and did not lose what it had");
+}
