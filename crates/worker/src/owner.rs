@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
 use gleaner_machine::energy::{self, Meter, Millijoules, Milliwatts};
-use gleaner_machine::governor::{Effect, Governor, Hold, Ours, Reading};
+use gleaner_machine::governor::{Effect, Governor, Hold, Ours, Reading, Reason, State, Verdict};
 use gleaner_machine::idle::{Place, Runner, all_free};
 use gleaner_machine::probe::Tree;
 use gleaner_machine::watch::simulated::{FILE_NAME, Simulated};
@@ -118,6 +118,8 @@ struct Owner {
     governors: Vec<Governor>,
     /// Since when a device is being handed back.
     yielding: Vec<Option<Instant>>,
+    /// Why a device rests, as it was last told.
+    told_why: Vec<Option<String>>,
     /// What each device has drawn while it worked.
     meters: Vec<Meter>,
     /// What was earned when it was last told, and when that was.
@@ -135,8 +137,9 @@ impl Owner {
         }
         let watts = |device: &Device| energy::power(device, ask.preferences.power(), None).0;
         let meters = ask.devices.iter().map(|device| Meter::new(watts(device))).collect();
+        let told_why = ask.devices.iter().map(|_| None).collect();
         let (watcher, told) = (Watcher::new(Tree::at("/"), session), (Amount::ZERO, Instant::now()));
-        Self { agent, watcher, governors, yielding, meters, told, ask }
+        Self { agent, watcher, governors, yielding, told_why, meters, told, ask }
     }
 
     fn look(&mut self) {
@@ -193,19 +196,32 @@ impl Owner {
                 Effect::StopTaking | Effect::HandOff | Effect::EndNow => {
                     if self.yielding[position].is_none() && !self.agent.resting.borrow().contains(&device) {
                         self.yielding[position] = Some(Instant::now());
-                        (self.ask.report)(Report::Rests { device, why: Some(words(&verdict.holds)) });
                     }
                     self.agent.rest(device, true);
                 }
                 Effect::FreeBy { .. } => {}
-                Effect::Resume => {
-                    self.agent.rest(device, false);
-                    (self.ask.report)(Report::Rests { device, why: None });
-                }
+                Effect::Resume => self.agent.rest(device, false),
             }
         }
+        self.tell_why(position, &verdict);
         if let Some(since) = self.yielding[position] {
             self.hand_back(position, since);
+        }
+    }
+
+    /// Says why a device rests when that has changed, and when it works again.
+    fn tell_why(&mut self, position: usize, verdict: &Verdict) {
+        let why = (verdict.state != State::Free).then(|| words(&verdict.holds));
+        let known = &mut self.told_why[position];
+        // While its quiet time runs the reasons come and go; the first one stays.
+        let is_news = match (&*known, &why) {
+            (None, Some(why)) => !why.is_empty(),
+            (Some(_), None) => true,
+            (None, None) | (Some(_), Some(_)) => false,
+        };
+        if is_news {
+            known.clone_from(&why);
+            (self.ask.report)(Report::Rests { device: position as u16, why });
         }
     }
 
@@ -271,8 +287,12 @@ fn processes_of(first: u32, group: &str) -> BTreeSet<u32> {
 }
 
 fn words(holds: &[Hold]) -> String {
-    let all: Vec<&str> = holds.iter().map(|hold| hold.detail.as_str()).collect();
-    all.join("; ")
+    let one = |hold: &Hold| match (hold.reason, hold.detail.as_str()) {
+        (reason @ Reason::UnknownOwner, _) => format!("{reason}; `gleaner share --dedicated` shares it all the same"),
+        (reason, "") => reason.to_string(),
+        (reason, detail) => format!("{reason} ({detail})"),
+    };
+    holds.iter().map(one).collect::<Vec<_>>().join("; ")
 }
 
 fn now() -> Millis {

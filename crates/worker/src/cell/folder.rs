@@ -1,6 +1,7 @@
 //! The folder of a cell: filled before the program starts, emptied by whoever delivers what it left.
 use std::fs;
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use gleaner_sandbox::{CollectLimits, Folder, collect};
@@ -35,8 +36,11 @@ impl CellFolder {
     /// An empty folder.
     pub(super) fn new(scratch: &Path) -> Result<Self, Failure> {
         let home = tempfile::Builder::new().prefix("cell-").tempdir_in(scratch).map_err(|error| disk(&error))?;
-        let folder = Folder::create(home.path().join("job"));
+        let root = home.path().join("job");
+        let folder = Folder::create(&root);
         let folder = folder.map_err(|error| Failure::new(Cause::DeviceFault, error.to_string()))?;
+        // A worker's files are its own, and programs run as somebody else; the folder around this one stays closed.
+        fs::set_permissions(&root, fs::Permissions::from_mode(0o755)).map_err(|error| disk(&error))?;
         Ok(Self { home, folder })
     }
 
