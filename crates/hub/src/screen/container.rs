@@ -30,7 +30,7 @@ fn layout_of(program: &[u8]) -> Files {
     let platform = json!({ "architecture": architecture(), "os": "linux" });
     let config = json!({
         "architecture": architecture(), "os": "linux",
-        "config": { "Entrypoint": [COMMAND], "WorkingDir": "/" },
+        "config": { "Cmd": [COMMAND], "WorkingDir": "/" },
         "rootfs": { "type": "layers", "diff_ids": [layer["digest"]] },
     });
     let config = blob("application/vnd.oci.image.config.v1+json", config.to_string().into_bytes());

@@ -58,6 +58,8 @@ pub(super) fn run() -> ExitCode {
 }
 
 fn enter(channel: &UnixStream) -> Step<std::convert::Infallible> {
+    // A worker keeps its files to itself; what is made here is made for the program's user.
+    rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
     let mut text = String::new();
     channel.take(ENTRY_BYTES_MAX).read_to_string(&mut text).doing("reading what to start")?;
     let entry: Entry = serde_json::from_str(&text).map_err(io::Error::from).doing("reading what to start")?;
