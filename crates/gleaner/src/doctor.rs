@@ -41,7 +41,7 @@ pub async fn perform(settings: &Settings, args: &Args) -> Result<ExitCode> {
 
 /// Whether the finding is a device that passed its test: all others are about what surrounds devices.
 fn is_shareable(finding: &Finding) -> bool {
-    let runtimes = Runtime::ALL.map(|runtime| runtime.to_string());
+    let runtimes = [Runtime::Wasm, Runtime::Wgsl].map(|runtime| runtime.to_string());
     finding.is_good() && runtimes.iter().any(|runtime| finding.capability.starts_with(runtime.as_str()))
 }
 
