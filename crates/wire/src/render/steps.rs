@@ -27,7 +27,7 @@ pub fn steps(job: &mut JobFile) -> Vec<usize> {
     let mut tasks = Vec::new();
     for (at, task) in core::mem::take(&mut job.tasks).into_iter().enumerate() {
         let made = match task.runtime {
-            Runtime::Blender if task.blender.stage.is_none() => rendering(task),
+            Runtime::Blender if task.blender.stage.is_none() => rendering(&task),
             Runtime::Blender | Runtime::Wasm | Runtime::Wgsl | Runtime::Container => vec![task],
         };
         origins.extend(made.iter().map(|_| at));
@@ -37,7 +37,7 @@ pub fn steps(job: &mut JobFile) -> Vec<usize> {
     origins
 }
 
-fn rendering(task: TaskFile) -> Vec<TaskFile> {
+fn rendering(task: &TaskFile) -> Vec<TaskFile> {
     let name = |step: &str| format!("{}.{step}", task.name);
     let step = |name: String, stage, inputs: Vec<InputFile>| {
         let mut made = TaskFile { name, ..task.clone() };
