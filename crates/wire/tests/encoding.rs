@@ -29,7 +29,7 @@ fn to_worker() -> Vec<(ToWorker, &'static str)> {
         outputs: vec![Output::inline(b"42").expect("short")],
         checkpoint: None,
     };
-    let saved = StartAttempt { checkpoint: Some(Output::File(BlobRef::of(b"o"))), outputs: vec![], ..start.clone() };
+    let saved = StartAttempt { checkpoint: Some(Output::File(BlobRef::of(b"o"))), outputs: vec![], ..start };
     vec![
         (ToWorker::Challenge { protocol: 2, nonce: [1; 32] }, CHALLENGE),
         (ToWorker::Welcome { worker: WorkerId(9), heartbeat_ms: Millis(10_000), token: "t".into() }, "0109904e0174"),

@@ -68,7 +68,17 @@ mod tests {
 
     fn starts(attempts: impl IntoIterator<Item = u64>) -> Vec<StartAttempt> {
         let (job, group, index, device, time_ms) = (JobId(1), 0, 0, 0, Millis(1));
-        let start = |attempt| StartAttempt { attempt, job, group, index, device, time_ms, outputs: Vec::new() };
+        let (outputs, checkpoint) = (Vec::new(), None);
+        let start = |attempt| StartAttempt {
+            attempt,
+            job,
+            group,
+            index,
+            device,
+            time_ms,
+            outputs: outputs.clone(),
+            checkpoint,
+        };
         attempts.into_iter().map(AttemptId).map(start).collect()
     }
 

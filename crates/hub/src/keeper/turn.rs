@@ -173,7 +173,10 @@ impl Keeper {
             let commands = self.wait(live_due);
             let now = self.clock.now();
             let (batch, answers) = self.take_in(commands, now);
-            if !batch.events.is_empty() || !answers.acknowledge.is_empty() {
+            if batch.events.is_empty() && answers.acknowledge.is_empty() {
+                // What is only said needs no commit.
+                self.outboxes.flush(&self.core);
+            } else {
                 self.commit_and_apply(batch, answers)?;
             }
             self.answer_questions();

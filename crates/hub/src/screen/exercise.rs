@@ -1,4 +1,5 @@
 //! The set of tests: which there are for a runtime, how large they are, and whether an answer is right.
+use super::Files;
 use super::frame::Frame;
 use super::product::{self, Product};
 use super::trace::{self, Trace};
@@ -81,7 +82,7 @@ impl Kind {
     }
 
     /// The files of its program, where that is always the same.
-    pub(super) fn program(self) -> Result<Option<Vec<(String, Vec<u8>)>>, Failure> {
+    pub(super) fn program(self) -> Result<Option<Files>, Failure> {
         let only = |bytes: &[u8]| vec![(gleaner_data::parcel::ONLY_FILE.to_owned(), bytes.to_vec())];
         Ok(Some(match self {
             Self::Wasm => only(walk::MODULE),
@@ -116,7 +117,7 @@ impl Exercise {
     }
 
     /// The files of its program, where no two are the same.
-    pub(super) fn own_program(&self) -> Result<Option<Vec<(String, Vec<u8>)>>, Failure> {
+    pub(super) fn own_program(&self) -> Result<Option<Files>, Failure> {
         match self {
             Self::Wasm(_) | Self::Container(_) | Self::Product(_) | Self::Trace(_) => Ok(None),
             Self::Frame(frame) => frame.project().map(Some).map_err(Failure::Texture),

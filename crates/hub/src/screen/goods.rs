@@ -2,6 +2,7 @@
 //!
 //! The hub is the requester of its tests: it has an account and a key to sign with. Its programs stay in the store for as
 //! long as it runs; what belongs to one test only goes with it.
+use super::Files;
 use super::exercise::{Exercise, Kind};
 use crate::clock::wall_ms;
 use crate::data::{Data, Dataset, Kind as Kept, Whole, pin_listed, pin_name, secret_bytes};
@@ -87,18 +88,18 @@ impl Goods {
     /// The program of an exercise, in the store. Blocks on the disk.
     pub(super) fn program(&self, kind: Kind, exercise: &Exercise) -> Result<Sealed, Failure> {
         if let Some(files) = exercise.own_program()? {
-            return self.seal(files, true);
+            return self.seal(&files, true);
         }
         let mut programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = programs.get(&kind).filter(|known| self.data.holds(&known.data.root)) {
             return Ok(known.clone());
         }
-        let sealed = self.seal(kind.program()?.unwrap_or_default(), false)?;
+        let sealed = self.seal(&kind.program()?.unwrap_or_default(), false)?;
         programs.insert(kind, sealed.clone());
         Ok(sealed)
     }
 
-    fn seal(&self, files: Vec<(String, Vec<u8>)>, passing: bool) -> Result<Sealed, Failure> {
+    fn seal(&self, files: &[(String, Vec<u8>)], passing: bool) -> Result<Sealed, Failure> {
         let (keys, gathered) = (self.secret.keys(), Gathered::default());
         let file = |(path, content): &(String, Vec<u8>)| File {
             path: path.clone(),
@@ -140,7 +141,7 @@ impl Goods {
     }
 
     /// The files of an answer; none if it does not open or is larger than any. Blocks on the disk.
-    pub(super) fn opened(&self, output: Output, keys: &Keys) -> Option<Vec<(String, Vec<u8>)>> {
+    pub(super) fn opened(&self, output: Output, keys: &Keys) -> Option<Files> {
         let root = match output {
             Output::Inline { .. } => {
                 let content = keys.open_short(0, output.content().unwrap_or_default()).ok()?;
@@ -164,7 +165,7 @@ impl Goods {
 }
 
 /// Reads the files of a folder. What links lead to is not read.
-fn read_all(folder: &Path, files: &mut Vec<(String, Vec<u8>)>) -> std::io::Result<()> {
+fn read_all(folder: &Path, files: &mut Files) -> std::io::Result<()> {
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
         let kind = entry.file_type()?;

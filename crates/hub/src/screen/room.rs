@@ -164,7 +164,13 @@ mod tests {
 
     fn entered(worker: u32) -> (Room, Screen, Test, oneshot::Receiver<()>) {
         let (room, test) = (Room::default(), Test::draw().expect("drawn"));
-        let screen = Screen { worker: WorkerId(worker), key: key(7).1, session: gleaner_core::Session(1), device: 0, runtime: Runtime::Wasm };
+        let screen = Screen {
+            worker: WorkerId(worker),
+            key: key(7).1,
+            session: gleaner_core::Session(1),
+            device: 0,
+            runtime: Runtime::Wasm,
+        };
         let broken_off = room.enter(&screen, test);
         (room, screen, test, broken_off)
     }

@@ -45,6 +45,7 @@ async fn strict() -> Place {
 }
 
 /// What comes next to a worker in a test: another round, or the verdict.
+#[expect(clippy::large_enum_variant, reason = "a few live at a time")]
 enum Next {
     Round(Round),
     Verdict(Result<u32, String>),
@@ -176,7 +177,7 @@ async fn ends_of_tests_are_acknowledged_and_the_test_is_forgotten() {
     let (mut acknowledged, mut forgotten, mut verdict) = (false, false, None);
     while !acknowledged || !forgotten || verdict.is_none() {
         match worker.connection.receive().await.unwrap() {
-            ToWorker::Acknowledge { batch: 1 } => acknowledged = true,
+            ToWorker::Acknowledge { batch: 1, .. } => acknowledged = true,
             ToWorker::Forget(job) => forgotten = job == asked.start.job,
             ToWorker::Screened { verdict: said, .. } => verdict = Some(said),
             other => panic!("{other:?}"),

@@ -149,7 +149,7 @@ impl Worker {
         let mut started = Vec::new();
         loop {
             match self.connection.receive().await.expect("the connection stays") {
-                ToWorker::Acknowledge { batch: upto } if upto >= batch => return started,
+                ToWorker::Acknowledge { batch: upto, .. } if upto >= batch => return started,
                 ToWorker::Start(starts) => started.extend(starts),
                 ToWorker::Refused { reason } => panic!("{reason}"),
                 _ => {}

@@ -23,6 +23,8 @@ use gleaner_wire::{
     AttemptId, BlobRef, DataRef, Hash, JobId, Millis, Output, PROTOCOL, StartAttempt, TaskSpec, ToHub, ToWorker,
     WorkerId, WorkerKey, decode, encode,
 };
+use gleaner_worker::machine::Preferences;
+use gleaner_worker::machine::preferences::{Unknown, YieldToInput};
 use gleaner_worker::{Config, Error, Report, run};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
@@ -285,7 +287,16 @@ pub fn start(attempt: u64) -> StartAttempt {
         device,
         time_ms: Millis(60_000),
         outputs: Vec::new(),
+        checkpoint: None,
     }
+}
+
+/// What the owner of a machine says at which nobody sits.
+fn nobodys() -> Preferences {
+    let mut preferences = Preferences::default();
+    preferences.idle.unknown = Unknown::Share;
+    preferences.idle.input = YieldToInput::Never;
+    preferences
 }
 
 impl Worker {
@@ -300,11 +311,16 @@ impl Worker {
             name: "test".to_owned(),
             region: "here".to_owned(),
             provider: None,
-            price_per_second: gleaner_wire::Amount(1),
+            market: Vec::new(),
             cpu_slots: 2,
             gpu: false,
             child: env!("CARGO_BIN_EXE_gleaner-worker-child").into(),
             adapter: None,
+            containers: false,
+            blender: false,
+            network: false,
+            gvisor: false,
+            preferences: nobodys(),
         };
         let (stop, stopped) = watch::channel(false);
         Self { stop, ended: tokio::spawn(run(config, stopped, report)) }

@@ -55,7 +55,7 @@ async fn results(connection: &mut Connection, count: usize) -> Vec<Finished> {
     while all.len() < count {
         if let ToHub::Finished { batch, results } = connection.next().await {
             all.extend(results);
-            connection.send(&ToWorker::Acknowledge { batch }).await;
+            connection.send(&ToWorker::Acknowledge { batch, earned: gleaner_wire::Amount::ZERO }).await;
         }
     }
     all
@@ -133,7 +133,7 @@ async fn results_that_were_not_acknowledged_come_again() {
     let mut connection = hub.welcome().await;
     assert_eq!(connection.held, [AttemptId(5)]);
     assert_eq!(connection.next().await, first);
-    connection.send(&ToWorker::Acknowledge { batch: 1 }).await;
+    connection.send(&ToWorker::Acknowledge { batch: 1, earned: gleaner_wire::Amount::ZERO }).await;
     while !connection.heartbeat().await.is_empty() {}
     drop(worker);
 }
