@@ -197,6 +197,7 @@ impl Core {
         record.why = why.into();
         self.relieve = true;
         effects.push(Effect::TellScreened { worker: id, device, runtime, verdict: Err(why.into()) });
+        effects.push(Effect::AnnounceWorker { worker: id });
         self.reseat(id, device);
         self.test_next(id, effects);
         self.reset_alarm(id);

@@ -145,9 +145,9 @@ impl Core {
             prices.sort_unstable();
             let slots: u64 = prices.iter().map(|(_, slots)| slots).sum();
             let mut below = 0;
-            let middle = prices.iter().find(|(_, slots)| {
-                below += slots;
-                below * 2 >= slots_of(&prices)
+            let middle = prices.iter().find(|(_, asking)| {
+                below += asking;
+                below * 2 >= slots
             });
             middle.map(|(per_second, _)| PriceView { kind, per_second: *per_second, slots })
         };
@@ -258,8 +258,4 @@ impl Core {
     fn worker_name(&self, id: WorkerId) -> String {
         self.workers[id.0 as usize].offer.name.clone()
     }
-}
-
-fn slots_of(prices: &[(Amount, u64)]) -> u64 {
-    prices.iter().map(|(_, slots)| slots).sum()
 }

@@ -144,6 +144,22 @@ fn a_snapshot_at_every_step_changes_nothing() {
 }
 
 #[test]
+fn in_about_a_third_of_the_worlds_workers_are_tested_before_they_work() {
+    let (mut tested, mut failed, mut saved) = (0, 0, 0);
+    for seed in 1..=60 {
+        let scenario = Scenario::small(seed);
+        let world = play(&scenario);
+        let tests: Vec<_> = world.hub.core.workers().into_iter().flat_map(|worker| worker.tests).collect();
+        assert_eq!(tests.is_empty(), !scenario.screening, "seed {seed}");
+        tested += u64::from(scenario.screening);
+        saved += u64::from(scenario.saving);
+        failed += tests.iter().filter(|test| !test.why.is_empty()).count();
+    }
+    assert!((10..=30).contains(&tested) && (20..=40).contains(&saved), "{tested} tested, {saved} saved");
+    assert!(failed > 0, "somebody fails");
+}
+
+#[test]
 fn a_violated_invariant_names_the_command_that_shows_it_again() {
     let mut scenario = Scenario::small(1);
     // Nothing explains that a job fails whose program is sound, so a faulty one is found out.

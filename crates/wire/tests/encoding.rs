@@ -1,10 +1,13 @@
 //! What travels is pinned: a changed encoding must be a decision (and a new `PROTOCOL`), never an accident. What comes
 //! from outside may be anything, and is decoded or refused, never a panic.
+use std::num::NonZeroU32;
+
 use gleaner_wire::job_file::{JobFile, line_of};
+use gleaner_wire::render::{DeviceChoice, Format, Renderer, Source, Split};
 use gleaner_wire::{
     Address, Amount, AttemptId, BlobRef, ByteSize, Cause, DecodeError, DeviceKind, DeviceOffer, Each, Extent, Finished,
     Hash, Held, Image, InputSpec, JobId, Limits, MESSAGE_BYTES_MAX, Micros, Millis, Offer, Outcome, Output, Runtime,
-    RuntimeOffer, StartAttempt, Sweep, TaskSpec, ToHub, ToWorker, Work, WorkerId, WorkerKey, decode, encode,
+    RuntimeOffer, Stage, StartAttempt, Sweep, TaskSpec, ToHub, ToWorker, Work, WorkerId, WorkerKey, decode, encode,
 };
 use proptest::prelude::*;
 
@@ -33,6 +36,7 @@ fn to_worker() -> Vec<(ToWorker, &'static str)> {
         (ToWorker::Refused { reason: "no".into() }, "02026e6f"),
         (ToWorker::Spec { job: JobId(3), group: 1, spec }, SPEC),
         (ToWorker::Spec { job: JobId(3), group: 1, spec: container() }, CONTAINER),
+        (ToWorker::Spec { job: JobId(3), group: 1, spec: rendering() }, RENDERING),
         (ToWorker::Start(vec![start]), "040187808080100301ac0200e807010002343200"),
         (ToWorker::Start(vec![saved]), RESUMED),
         (ToWorker::Cancel(vec![AttemptId(5)]), "050105"),
@@ -95,6 +99,26 @@ fn to_hub() -> Vec<(ToHub, &'static str)> {
     ]
 }
 
+fn rendering() -> TaskSpec {
+    let parts = |count| NonZeroU32::new(count).expect("not zero");
+    TaskSpec {
+        name: "b".into(),
+        work: Work::Blender {
+            project: BlobRef::of(b"m").into(),
+            source: Source { engine: Some(Renderer::Cycles), ..Source::plain("s") },
+            device: DeviceChoice::Cpu,
+            stage: Stage::Pieces {
+                frames: "1-3".parse().expect("frames"),
+                split: Split { tiles: [parts(2), parts(1)], samples: parts(1) },
+                format: Format::Png,
+            },
+        },
+        extent: Extent::Array("1..3".parse().expect("a range")),
+        inputs: vec![],
+        limits: Limits { time_ms: Millis(60_000), memory: 1 << 28, output: 1 << 26 },
+    }
+}
+
 const CHALLENGE: &str = "00020101010101010101010101010101010101010101010101010101010101010101";
 const SPEC: &str = concat!(
     "03030101740083d9dab06011479163c7c4d5fa735f911bac86729f56aaa115b7eed2eb66e022010101077b696e6465787d01",
@@ -106,6 +130,14 @@ const CONTAINER: &str = concat!(
     "01016101014b015601026c72020131013202",
     "01e0d40301000102010401700100",
     "04e0d403808080800180808020",
+);
+const RENDERING: &str = concat!(
+    "0303010162",
+    "0383d9dab06011479163c7c4d5fa735f911bac86729f56aaa115b7eed2eb66e0220101",
+    "0173000100000001",
+    "0103312d3302010100",
+    "0101010300",
+    "e0d403808080800180808020",
 );
 const RESUMED: &str =
     "040187808080100301ac0200e80700010194aa73e5d53ded06f0dcc593d9fe8a33664d3695be88d9fba0b872938059f21301";
