@@ -1,4 +1,5 @@
 //! The image of the container test: the hub makes all of it, so that no registry is needed.
+use super::exercise::Files;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
@@ -10,7 +11,7 @@ pub(super) const COMMAND: &str = "/probe";
 const BLOCK: usize = 512;
 
 /// The files of the image in OCI layout; none where this hub has no program to put into it.
-pub(super) fn layout() -> Option<Vec<(String, Vec<u8>)>> {
+pub(super) fn layout() -> Option<Files> {
     program().map(layout_of)
 }
 
@@ -18,7 +19,7 @@ fn program() -> Option<&'static [u8]> {
     PROGRAM.first().map(|_| PROGRAM)
 }
 
-fn layout_of(program: &[u8]) -> Vec<(String, Vec<u8>)> {
+fn layout_of(program: &[u8]) -> Files {
     let mut files = Vec::new();
     let mut blob = |media: &str, bytes: Vec<u8>| {
         let (digest, size) = (digest(&bytes), bytes.len());

@@ -7,6 +7,9 @@ use super::{container, goods::Failure};
 use gleaner_wire::{ByteSize, DataRef, Limits, Millis, Runtime, Work};
 use std::time::Duration;
 
+/// Files by their paths.
+pub(super) type Files = Vec<(String, Vec<u8>)>;
+
 /// What a test has a worker do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
@@ -81,7 +84,7 @@ impl Kind {
     }
 
     /// The files of its program, where that is always the same.
-    pub(super) fn program(self) -> Result<Option<Vec<(String, Vec<u8>)>>, Failure> {
+    pub(super) fn program(self) -> Result<Option<Files>, Failure> {
         let only = |bytes: &[u8]| vec![(gleaner_data::parcel::ONLY_FILE.to_owned(), bytes.to_vec())];
         Ok(Some(match self {
             Self::Wasm => only(walk::MODULE),
@@ -116,7 +119,7 @@ impl Exercise {
     }
 
     /// The files of its program, where no two are the same.
-    pub(super) fn own_program(&self) -> Result<Option<Vec<(String, Vec<u8>)>>, Failure> {
+    pub(super) fn own_program(&self) -> Result<Option<Files>, Failure> {
         match self {
             Self::Wasm(_) | Self::Container(_) | Self::Product(_) | Self::Trace(_) => Ok(None),
             Self::Frame(frame) => frame.project().map(Some).map_err(Failure::Texture),

@@ -1,5 +1,6 @@
 //! The Blender test: a scene that shows a texture, and a texture that nobody has seen before. The picture is right if it
 //! is that texture.
+use super::exercise::Files;
 use gleaner_wire::render::{Format, Frames, Split};
 use gleaner_wire::{DataRef, Stage, Work};
 use std::io::Cursor;
@@ -46,7 +47,7 @@ impl Frame {
     }
 
     /// The scene and all that it needs.
-    pub(super) fn project(&self) -> Result<Vec<(String, Vec<u8>)>, png::EncodingError> {
+    pub(super) fn project(&self) -> Result<Files, png::EncodingError> {
         let mut picture = Vec::new();
         let mut encoder = png::Encoder::new(&mut picture, TEXELS as u32, TEXELS as u32);
         encoder.set_color(png::ColorType::Rgb);

@@ -2,7 +2,7 @@
 //!
 //! The hub is the requester of its tests: it has an account and a key to sign with. Its programs stay in the store for as
 //! long as it runs; what belongs to one test only goes with it.
-use super::exercise::{Exercise, Kind};
+use super::exercise::{Exercise, Files, Kind};
 use crate::clock::wall_ms;
 use crate::data::{Data, Dataset, Kind as Kept, Whole, pin_listed, pin_name, secret_bytes};
 use ed25519_dalek::SigningKey;
@@ -98,14 +98,14 @@ impl Goods {
         Ok(sealed)
     }
 
-    fn seal(&self, files: Vec<(String, Vec<u8>)>, passing: bool) -> Result<Sealed, Failure> {
+    fn seal(&self, files: Files, passing: bool) -> Result<Sealed, Failure> {
         let (keys, gathered) = (self.secret.keys(), Gathered::default());
-        let file = |(path, content): &(String, Vec<u8>)| File {
-            path: path.clone(),
+        let file = |(path, content): (String, Vec<u8>)| File {
+            path,
             bytes: content.len() as u64,
-            content: std::io::Cursor::new(content.clone()),
+            content: std::io::Cursor::new(content),
         };
-        let packed = parcel::pack(&keys, files.iter().map(file).collect(), &gathered)?;
+        let packed = parcel::pack(&keys, files.into_iter().map(file).collect(), &gathered)?;
         self.data.store.put_verified(gathered.0.into_inner().unwrap_or_else(PoisonError::into_inner))?;
         let Packed { sealed, chunks, sealed_bytes, .. } = packed;
         let count = chunks.len() as u64;
@@ -140,7 +140,7 @@ impl Goods {
     }
 
     /// The files of an answer; none if it does not open or is larger than any. Blocks on the disk.
-    pub(super) fn opened(&self, output: Output, keys: &Keys) -> Option<Vec<(String, Vec<u8>)>> {
+    pub(super) fn opened(&self, output: Output, keys: &Keys) -> Option<Files> {
         let root = match output {
             Output::Inline { .. } => {
                 let content = keys.open_short(0, output.content().unwrap_or_default()).ok()?;
@@ -164,7 +164,7 @@ impl Goods {
 }
 
 /// Reads the files of a folder. What links lead to is not read.
-fn read_all(folder: &Path, files: &mut Vec<(String, Vec<u8>)>) -> std::io::Result<()> {
+fn read_all(folder: &Path, files: &mut Files) -> std::io::Result<()> {
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
         let kind = entry.file_type()?;
