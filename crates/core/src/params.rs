@@ -68,7 +68,7 @@ impl Default for Params {
             line_bytes_per_second: 12_500_000,
             orders: false,
             screening: false,
-            score_min: [50, 1, 1, 1],
+            score_min: [10, 1, 1, 1],
             stake_min: Amount::ZERO,
         }
     }

@@ -1,5 +1,5 @@
 //! The image of the container test: the hub makes all of it, so that no registry is needed.
-use super::Files;
+use super::exercise::Files;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 

@@ -1,5 +1,4 @@
 //! The set of tests: which there are for a runtime, how large they are, and whether an answer is right.
-use super::Files;
 use super::frame::Frame;
 use super::product::{self, Product};
 use super::trace::{self, Trace};
@@ -7,6 +6,9 @@ use super::walk::{self, Walk};
 use super::{container, goods::Failure};
 use gleaner_wire::{ByteSize, DataRef, Limits, Millis, Runtime, Work};
 use std::time::Duration;
+
+/// Files by their paths.
+pub(super) type Files = Vec<(String, Vec<u8>)>;
 
 /// What a test has a worker do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

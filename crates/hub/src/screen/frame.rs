@@ -1,6 +1,6 @@
 //! The Blender test: a scene that shows a texture, and a texture that nobody has seen before. The picture is right if it
 //! is that texture.
-use super::Files;
+use super::exercise::Files;
 use gleaner_wire::render::{DeviceChoice, Format, Frames, Source, Split};
 use gleaner_wire::{DataRef, Stage, Work};
 use std::io::Cursor;

@@ -2,8 +2,7 @@
 //!
 //! The hub is the requester of its tests: it has an account and a key to sign with. Its programs stay in the store for as
 //! long as it runs; what belongs to one test only goes with it.
-use super::Files;
-use super::exercise::{Exercise, Kind};
+use super::exercise::{Exercise, Files, Kind};
 use crate::clock::wall_ms;
 use crate::data::{Data, Dataset, Kind as Kept, Whole, pin_listed, pin_name, secret_bytes};
 use ed25519_dalek::SigningKey;
@@ -88,25 +87,25 @@ impl Goods {
     /// The program of an exercise, in the store. Blocks on the disk.
     pub(super) fn program(&self, kind: Kind, exercise: &Exercise) -> Result<Sealed, Failure> {
         if let Some(files) = exercise.own_program()? {
-            return self.seal(&files, true);
+            return self.seal(files, true);
         }
         let mut programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = programs.get(&kind).filter(|known| self.data.holds(&known.data.root)) {
             return Ok(known.clone());
         }
-        let sealed = self.seal(&kind.program()?.unwrap_or_default(), false)?;
+        let sealed = self.seal(kind.program()?.unwrap_or_default(), false)?;
         programs.insert(kind, sealed.clone());
         Ok(sealed)
     }
 
-    fn seal(&self, files: &[(String, Vec<u8>)], passing: bool) -> Result<Sealed, Failure> {
+    fn seal(&self, files: Files, passing: bool) -> Result<Sealed, Failure> {
         let (keys, gathered) = (self.secret.keys(), Gathered::default());
-        let file = |(path, content): &(String, Vec<u8>)| File {
-            path: path.clone(),
+        let file = |(path, content): (String, Vec<u8>)| File {
+            path,
             bytes: content.len() as u64,
-            content: std::io::Cursor::new(content.clone()),
+            content: std::io::Cursor::new(content),
         };
-        let packed = parcel::pack(&keys, files.iter().map(file).collect(), &gathered)?;
+        let packed = parcel::pack(&keys, files.into_iter().map(file).collect(), &gathered)?;
         self.data.store.put_verified(gathered.0.into_inner().unwrap_or_else(PoisonError::into_inner))?;
         let Packed { sealed, chunks, sealed_bytes, .. } = packed;
         let count = chunks.len() as u64;

@@ -36,9 +36,6 @@ const TESTS_AT_A_TIME: usize = 64;
 /// Answers that are computed again at a time.
 const CHECKS_AT_A_TIME: usize = 2;
 
-/// Files by their paths.
-type Files = Vec<(String, Vec<u8>)>;
-
 /// A runtime of a device to be tested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Screen {

@@ -48,7 +48,7 @@ async fn strict() -> Place {
 /// What comes next to a worker in a test: another round, or the verdict.
 #[expect(clippy::large_enum_variant, reason = "a few live at a time")]
 enum Next {
-    Round(Round),
+    Round(Box<Round>),
     Verdict(Result<u32, String>),
 }
 
@@ -60,7 +60,7 @@ async fn next(worker: &mut Worker) -> Next {
             ToWorker::Start(mut starts) => {
                 let (start, (job, group, spec)) = (starts.pop().unwrap(), seen.take().expect("it has come before"));
                 assert_eq!((start.job, start.group, start.index, start.device), (job, group, 0, 0));
-                return Next::Round(Round { spec, start });
+                return Next::Round(Box::new(Round { spec, start }));
             }
             ToWorker::Screened { device: 0, runtime: Runtime::Wasm, verdict } => return Next::Verdict(verdict),
             ToWorker::Refused { reason } => panic!("{reason}"),
@@ -71,7 +71,7 @@ async fn next(worker: &mut Worker) -> Next {
 
 async fn round(worker: &mut Worker) -> Round {
     match next(worker).await {
-        Next::Round(round) => round,
+        Next::Round(round) => *round,
         Next::Verdict(verdict) => panic!("{verdict:?}"),
     }
 }
