@@ -46,7 +46,6 @@ async fn strict() -> Place {
 }
 
 /// What comes next to a worker in a test: another round, or the verdict.
-#[expect(clippy::large_enum_variant, reason = "a few live at a time")]
 enum Next {
     Round(Box<Round>),
     Verdict(Result<u32, String>),
