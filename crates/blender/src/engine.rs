@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::plan::DeviceChoice;
-use crate::process::{Invocation, run};
+use crate::process::{Ending, Invocation, run};
 use crate::{Fault, answer};
 
 const DOOR: &str = include_str!("python/door.py");
@@ -45,6 +45,12 @@ impl Launch {
             }
         }
         found.into_iter().map(Self::Blender).collect()
+    }
+
+    /// A program by its path: a `blender`, or a Python that has the module.
+    pub fn named(path: &Path) -> Self {
+        let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
+        if name.starts_with("python") { Self::Python(path.to_owned()) } else { Self::Blender(path.to_owned()) }
     }
 
     /// The command that runs a script of ours. It needs no file beside the engine's own, so that a sandbox has nothing
@@ -221,9 +227,19 @@ impl Engine {
     /// for OpenGL, which may be Mesa's software, but no display.
     pub fn try_eevee(&self) -> Result<(), Fault> {
         let folder = tempfile::tempdir().map_err(Fault::system("making a temporary folder"))?;
-        let invocation = self.launch.invocation(&[TRY_EEVEE], &Out { out: folder.path() })?;
-        let ending = run(&invocation, folder.path(), EEVEE_TIME_MAX, &mut |_| {})?;
-        answer::read(folder.path(), &ending)
+        let ending = run(&self.eevee_trial(folder.path())?, folder.path(), EEVEE_TIME_MAX, &mut |_| {})?;
+        Self::eevee_drew(folder.path(), &ending)
+    }
+
+    /// The command that draws a few pixels with EEVEE, for those who run it in a sandbox of their own; `out` is the
+    /// folder of outputs as it sees it.
+    pub fn eevee_trial(&self, out: &Path) -> Result<Invocation, Fault> {
+        self.launch.invocation(&[TRY_EEVEE], &Out { out })
+    }
+
+    /// Whether that command drew them; `out` is the folder of outputs as we see it.
+    pub fn eevee_drew(out: &Path, ending: &Ending) -> Result<(), Fault> {
+        answer::read(out, ending)
     }
 }
 

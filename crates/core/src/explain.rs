@@ -29,6 +29,7 @@ enum Because {
     OtherRegion,
     TooFewCards,
     NoNetwork,
+    NoEevee,
     OtherEngine,
     ScoreTooLow,
     LoopsTooLong,
@@ -122,6 +123,8 @@ impl Core {
             Because::TooFewCards
         } else if needs.network && !seat.network {
             Because::NoNetwork
+        } else if needs.eevee && !seat.eevee {
+            Because::NoEevee
         } else if named.engine.is_some_and(|engine| engine != offered.engine) {
             Because::OtherEngine
         } else if offered.score < needs.score_min {
@@ -198,6 +201,7 @@ fn words(because: Because, count: u64, group: &Group) -> ReasonView {
             format!("it has not passed the hub's test of {}; `gleaner worker show ID` says how it did", needs.runtime),
         ),
         Because::TooFewCards => ("too_few_cards", format!("it has fewer than {} cards", needs.cards)),
+        Because::NoEevee => ("no_eevee", "its Blender cannot draw with EEVEE".into()),
         Because::NoNetwork => ("no_network", "its owner lets no task reach the network".into()),
         Because::OtherEngine => {
             ("other_engine", format!("it has another build than {}", needs.engine.as_deref().unwrap_or("any")))

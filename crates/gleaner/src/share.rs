@@ -54,6 +54,12 @@ pub struct Args {
     /// Do not render with Blender
     #[arg(long)]
     no_blender: bool,
+    /// The Blender that renders, or a Python that has its module `bpy` [default: the newest on PATH]
+    #[arg(long, value_name = "PROGRAM", conflicts_with = "no_blender")]
+    blender: Option<PathBuf>,
+    /// Offer equal cards together, to tasks that need several of them
+    #[arg(long, conflicts_with = "no_gpu")]
+    together: bool,
     /// Let containers reach the network if their job asks for it
     #[arg(long)]
     allow_network: bool,
@@ -126,6 +132,8 @@ impl Args {
             adapter: self.adapter.clone(),
             containers: !self.no_containers,
             blender: !self.no_blender,
+            blender_program: self.blender.clone(),
+            together: self.together,
             network: self.allow_network,
             gvisor: self.gvisor,
             preferences,
@@ -214,6 +222,7 @@ fn machine_name() -> String {
 fn tell(report: &Report) {
     match report {
         Report::Tested { offer, missing } => tell_offer(offer, missing),
+        Report::Line(speed) => say(format!("the hub {speed}")),
         Report::Connected { worker } => say(format!("joined the hub as worker {worker}; Ctrl-C leaves")),
         Report::Reconnecting { in_ms, why } => {
             say(format!(

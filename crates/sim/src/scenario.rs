@@ -304,6 +304,7 @@ impl WorkerPlan {
             cards: 1,
             slots: (self.slots + (twist >> 2 & 3) as u16).saturating_sub((twist >> 4 & 3) as u16).max(1),
             network: false,
+            eevee: false,
             price_per_second: Amount(self.price + (twist >> 6 & 1) * self.price),
             runtimes: vec![RuntimeOffer { runtime, score, loops_max, engine: None }],
         }

@@ -51,6 +51,10 @@ pub const ATTEMPTS_HELD_MAX: usize = 2048;
 pub const LOG_BYTES_MAX: usize = 16 * 1024;
 /// The longest text that explains a failure.
 pub const DETAIL_BYTES_MAX: usize = 2048;
+/// What is moved at a time when a line is measured.
+pub const LINE_PIECE_BYTES: usize = 1024 * 1024;
+/// What an image in a registry is taken to be when it is weighed where a task should run: its size is not known.
+pub const IMAGE_BYTES_GUESS: u64 = 1 << 30;
 /// The most datasets that a worker says it holds something of.
 pub const HELD_MAX: usize = 64;
 /// The most tasks in one job.

@@ -59,7 +59,8 @@ pub struct Finished {
     pub outcome: Outcome,
 }
 
-/// How much of a dataset a worker holds.
+/// How much of a dataset a worker holds. An image of a registry counts as one: its root is the image's digest, and whoever
+/// has it holds [`crate::IMAGE_BYTES_GUESS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Held {
     /// The dataset's root.

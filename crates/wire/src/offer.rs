@@ -130,6 +130,8 @@ pub struct Needs {
     pub cards: u16,
     /// Whether it has to reach the network.
     pub network: bool,
+    /// Whether it is drawn with EEVEE.
+    pub eevee: bool,
 }
 
 /// One runtime on one device, as its self-test found it.
@@ -160,6 +162,8 @@ pub struct DeviceOffer {
     pub slots: u16,
     /// Whether tasks that ask for it may reach the network.
     pub network: bool,
+    /// Whether its Blender can draw with EEVEE, which needs OpenGL.
+    pub eevee: bool,
     /// Price for a second of one slot.
     pub price_per_second: Amount,
     /// What its self-test has passed.
@@ -269,6 +273,7 @@ mod tests {
             cards: 1,
             slots: 1,
             network: false,
+            eevee: false,
             price_per_second: Amount(1),
             runtimes: vec![wasm.clone()],
         };

@@ -152,6 +152,17 @@ impl Work {
         }
     }
 
+    /// The digest of the image, if it comes from a registry.
+    pub fn registry_image(&self) -> Option<Hash> {
+        match self {
+            Self::Container { image: Image::Registry { digest, .. }, .. } => Some(*digest),
+            Self::Container { image: Image::Data(_), .. }
+            | Self::Wasm { .. }
+            | Self::Wgsl { .. }
+            | Self::Blender { .. } => None,
+        }
+    }
+
     /// The program, if it came with the job: a dataset.
     pub fn program(&self) -> Option<DataRef> {
         match self {

@@ -4,7 +4,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
-use gleaner_wire::{Amount, AttemptId, Cause, Finished, JobId, Micros, Outcome, StartAttempt, TaskSpec, ToWorker};
+use gleaner_wire::{
+    Amount, AttemptId, Cause, Finished, Held, JobId, Micros, Outcome, StartAttempt, TaskSpec, ToWorker,
+};
 use tokio::sync::watch;
 
 use crate::depot::Depot;
@@ -105,6 +107,11 @@ impl Agent {
 
     fn groups(&self) -> MutexGuard<'_, HashMap<(JobId, u16), Arc<Group>>> {
         self.groups.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The images that this machine has of registries, last used first.
+    pub fn images(&self) -> Vec<Held> {
+        self.preparer.images.held()
     }
 
     /// The owner needs a device, or gives it back. New attempts are refused at once, what runs is stopped.
@@ -256,6 +263,7 @@ mod tests {
 
     use super::*;
     use crate::deliver::Delivery;
+    use crate::images::Images;
 
     /// A worker without devices: whatever it starts fails at once.
     fn agent(dir: &std::path::Path) -> Arc<Agent> {
@@ -265,8 +273,9 @@ mod tests {
         let (outbox, cancels) = (Arc::new(Outbox::default()), Arc::new(Cancels::default()));
         let runtime = tokio::runtime::Handle::current();
         let delivery = Delivery::new(runtime, depot.clone(), outbox.clone(), cancels.clone());
-        let shared = Arc::new(Shared { delivery, cancels, logs: mpsc::channel(1).0, idle: Arc::default() });
-        let preparer = Preparer::new(depot.clone(), hub.clone(), None, None);
+        let logs = mpsc::channel(1).0;
+        let shared = Arc::new(Shared { delivery, cancels, logs: logs.clone(), idle: Arc::default() });
+        let preparer = Preparer::new(depot.clone(), hub.clone(), None, Images::new(None, logs.clone()));
         Arc::new(Agent::new(Vec::new(), preparer, shared, outbox, hub, depot, String::new()))
     }
 

@@ -33,6 +33,10 @@ pub struct Config {
     pub containers: bool,
     /// Whether Blender is offered, where it is installed.
     pub blender: bool,
+    /// The Blender, or the Python with its module, that renders; otherwise the newest that is found.
+    pub blender_program: Option<PathBuf>,
+    /// Whether equal cards work together on one task, instead of each on its own.
+    pub together: bool,
     /// Whether containers may reach the network if their job asks for it.
     pub network: bool,
     /// Whether containers run on a kernel of their own (gVisor).
@@ -51,6 +55,8 @@ pub enum Report {
         /// What was tested and does not work.
         missing: Vec<crate::Finding>,
     },
+    /// The way to the hub was measured.
+    Line(crate::LineSpeed),
     /// The hub let the worker in.
     Connected {
         /// Its number on this hub.
@@ -92,7 +98,7 @@ pub enum Report {
     Earned {
         /// On this hub, ever.
         earned: Amount,
-        /// What the electricity for it cost since the worker started, if its owner named a tariff.
+        /// What the electricity for it cost, if its owner named a tariff.
         energy: Option<Amount>,
     },
     /// Attempts ended.

@@ -48,7 +48,7 @@ pub fn doctor(config: &Config, runtime: &Handle) -> Vec<Finding> {
             findings.push(Finding::missing("self-test", with_source(&error), "fix the folder named above"));
         }
     }
-    findings.push(hub(config));
+    findings.push(hub(config, runtime));
     findings
 }
 
@@ -113,7 +113,7 @@ fn disk(config: &Config) -> Finding {
     }
 }
 
-fn hub(config: &Config) -> Finding {
+fn hub(config: &Config, runtime: &Handle) -> Finding {
     let url = &config.hub;
     let fix = "start one with `gleaner hub` (or `gleaner up`), or name another with --hub URL";
     if url.is_empty() {
@@ -125,7 +125,10 @@ fn hub(config: &Config) -> Finding {
         TcpStream::connect_timeout(&address, REACH_TIME_MAX)
     });
     match reached {
-        Ok(_) => Finding::works("hub", format!("{url} answers")),
+        Ok(_) => match runtime.block_on(crate::line::measure(url)) {
+            Ok(speed) => Finding::works("hub", format!("{url} {speed}")),
+            Err(error) => Finding::works("hub", format!("{url} answers; its speed was not measured: {error}")),
+        },
         Err(error) => Finding::missing("hub", format!("{url} does not answer: {error}"), fix),
     }
 }

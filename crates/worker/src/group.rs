@@ -6,15 +6,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use gleaner_data::seal::{DatasetKey, Keys};
 use gleaner_wire::{
-    AttemptId, Cause, DataRef, Extent, Hash, Image, InputSpec, JobId, Millis, Output, StartAttempt, TaskSpec, Work,
+    AttemptId, Cause, DataRef, Extent, Hash, InputSpec, JobId, Millis, Output, StartAttempt, TaskSpec, Work,
 };
 use tokio::sync::{OnceCell, Semaphore, SemaphorePermit};
 
-use crate::cell::{Cells, ReadyImage};
+use crate::cell::ReadyImage;
 use crate::content::Content;
 use crate::depot::{Depot, GroupKeys, Opened};
 use crate::failure::Failure;
 use crate::hub_link::HubLink;
+use crate::images::Images;
 use crate::wasm::{PROGRAM_BYTES_MAX, Program, Wasm};
 use crate::wgsl::SOURCE_BYTES_MAX;
 
@@ -91,7 +92,7 @@ pub struct Preparer {
     depot: Arc<Depot>,
     hub: HubLink,
     wasm: Option<Arc<Wasm>>,
-    cells: Option<Arc<Cells>>,
+    pub(crate) images: Images,
     programs: Mutex<HashMap<Hash, Arc<Program>>>,
 }
 
@@ -207,14 +208,14 @@ impl Prepared {
 }
 
 impl Preparer {
-    /// Fetches into this depot from this hub; compiles for this runtime and gets images for these cells, if there are any.
-    pub fn new(depot: Arc<Depot>, hub: HubLink, wasm: Option<Arc<Wasm>>, cells: Option<Arc<Cells>>) -> Self {
-        Self { depot, hub, wasm, cells, programs: Mutex::default() }
+    /// Fetches into this depot from this hub; compiles for this runtime, if there is one.
+    pub fn new(depot: Arc<Depot>, hub: HubLink, wasm: Option<Arc<Wasm>>, images: Images) -> Self {
+        Self { depot, hub, wasm, images, programs: Mutex::default() }
     }
 
     /// Makes an attempt ready.
     pub async fn prepare(&self, group: &Arc<Group>, start: &StartAttempt) -> Result<Ready, Failure> {
-        let prepared = group.ready.get_or_try_init(|| Box::pin(self.prepare_group(group))).await?;
+        let prepared = group.ready.get_or_try_init(|| Box::pin(self.prepare_group(group, start.attempt))).await?;
         let checkpoint = match start.checkpoint {
             Some(saved) => Some(self.checkpoint(group, prepared, saved, start.index).await?),
             None => None,
@@ -255,13 +256,16 @@ impl Preparer {
         Box::pin(self.depot.output(saved, &prepared.keys.output, &group.spec.extent, index)).await
     }
 
-    async fn prepare_group(&self, group: &Group) -> Result<Prepared, Failure> {
+    async fn prepare_group(&self, group: &Group, attempt: AttemptId) -> Result<Prepared, Failure> {
         let keys = self.depot.keys(group.job, group.number).await?;
         let opens = keys.task.program_key();
         let program = match &group.spec.work {
             Work::Wasm { module, .. } => ReadyProgram::Wasm(self.compiled(*module, &opens).await?),
             Work::Wgsl { kernel, .. } => ReadyProgram::Wgsl(self.source(*kernel, &opens).await?),
-            Work::Container { image, .. } => ReadyProgram::Container(Arc::new(self.image(image, &opens).await?)),
+            Work::Container { image, .. } => {
+                let image = Box::pin(self.images.get(image, &self.depot, &opens, attempt)).await?;
+                ReadyProgram::Container(Arc::new(image))
+            }
             Work::Blender { project, .. } => ReadyProgram::Blender(self.depot.dataset(*project, &opens).await?),
         };
         let mut inputs = Vec::new();
@@ -306,17 +310,6 @@ impl Preparer {
         self.keep(module, &program);
         drop(turn);
         Ok(program)
-    }
-
-    /// Has the engine get an image. The time that takes is nobody's running time.
-    async fn image(&self, image: &Image, opens: &DatasetKey) -> Result<ReadyImage, Failure> {
-        let missing = || Failure::new(Cause::HubFault, "this worker does not offer containers");
-        let engine = self.cells.as_ref().and_then(|cells| cells.containers()).ok_or_else(missing)?;
-        let opened = match image {
-            Image::Data(data) => Some(self.depot.dataset(*data, opens).await?),
-            Image::Registry { .. } => None,
-        };
-        Box::pin(ReadyImage::get(engine, image, opened)).await
     }
 
     /// A program that is compiled already.

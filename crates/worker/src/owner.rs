@@ -19,6 +19,7 @@ use gleaner_wire::{Amount, Millis};
 
 use crate::agent::Agent;
 use crate::config::Report;
+use crate::energy_used;
 
 /// How often it is looked.
 const EVERY: Duration = Duration::from_millis(500);
@@ -53,8 +54,8 @@ pub struct Ask {
     pub preferences: Preferences,
     /// The worker's folder.
     pub dir: PathBuf,
-    /// The offered devices, in the order of the offer.
-    pub devices: Vec<Device>,
+    /// The cards of each offered device, in the order of the offer.
+    pub devices: Vec<Vec<Device>>,
     /// Whom it tells.
     pub report: Arc<dyn Fn(Report) + Send + Sync>,
 }
@@ -111,17 +112,27 @@ pub fn watch(agent: &Arc<Agent>, ask: Ask) -> std::io::Result<Watching> {
     Ok(Watching { stop, thread: Some(thread) })
 }
 
+/// A card, which may be one of several that are offered as one device.
+struct Card {
+    /// The position of its device in the offer.
+    device: u16,
+    machine: Device,
+    governor: Governor,
+    /// What it has drawn while it worked.
+    meter: Meter,
+}
+
 struct Owner {
     agent: Arc<Agent>,
     ask: Ask,
     watcher: Watcher,
-    governors: Vec<Governor>,
+    cards: Vec<Card>,
     /// Since when a device is being handed back.
     yielding: Vec<Option<Instant>>,
     /// Why a device rests, as it was last told.
     told_why: Vec<Option<String>>,
-    /// What each device has drawn while it worked.
-    meters: Vec<Meter>,
+    /// What was used before this start.
+    used_before: u64,
     /// What was earned when it was last told, and when that was.
     told: (Amount, Instant),
 }
@@ -130,16 +141,21 @@ impl Owner {
     fn new(agent: Arc<Agent>, ask: Ask) -> Self {
         let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         let session = Session { x11: is_set("DISPLAY"), wayland: is_set("WAYLAND_DISPLAY") };
-        let governors = ask.devices.iter().map(|_| Governor::new()).collect();
         let yielding = ask.devices.iter().map(|_| None).collect();
         for device in 0..ask.devices.len() as u16 {
             agent.rest(device, true);
         }
-        let watts = |device: &Device| energy::power(device, ask.preferences.power(), None).0;
-        let meters = ask.devices.iter().map(|device| Meter::new(watts(device))).collect();
+        let card = |device, machine: &Device| {
+            let watts = energy::power(machine, ask.preferences.power(), None).0;
+            Card { device, machine: machine.clone(), governor: Governor::new(), meter: Meter::new(watts) }
+        };
+        let devices = (0..).zip(&ask.devices);
+        let cards = devices.flat_map(|(device, cards)| cards.iter().map(move |machine| (device, machine)));
+        let cards = cards.map(|(device, machine)| card(device, machine)).collect();
+        let used_before = energy_used::read(&ask.dir);
         let told_why = ask.devices.iter().map(|_| None).collect();
         let (watcher, told) = (Watcher::new(Tree::at("/"), session), (Amount::ZERO, Instant::now()));
-        Self { agent, watcher, governors, yielding, told_why, meters, told, ask }
+        Self { agent, watcher, cards, yielding, told_why, used_before, told, ask }
     }
 
     fn look(&mut self) {
@@ -147,11 +163,17 @@ impl Owner {
         let simulated = Simulated::read(&self.ask.dir.join(FILE_NAME)).ok();
         let paused = *self.agent.paused.borrow() || is_paused(&self.ask.dir);
         let pids = self.our_pids();
-        for position in 0..self.ask.devices.len() {
+        let mut verdicts: Vec<Vec<Verdict>> = self.ask.devices.iter().map(|_| Vec::new()).collect();
+        for position in 0..self.cards.len() {
             let reading = self.reading(position, &look, simulated.as_ref(), paused, &pids);
-            let works = !self.agent.is_idle(position as u16);
-            self.meters[position].add(now(), reading.usage.power_mw.map(Milliwatts), works);
-            self.judge(position, &reading);
+            let card = &mut self.cards[position];
+            let works = !self.agent.is_idle(card.device);
+            card.meter.add(now(), reading.usage.power_mw.map(Milliwatts), works);
+            let verdict = card.governor.step(now(), &reading, &self.ask.preferences);
+            verdicts[usize::from(card.device)].push(verdict);
+        }
+        for (device, verdicts) in (0..).zip(&verdicts) {
+            self.judge(device, verdicts);
         }
         self.idle();
         self.tell_earnings();
@@ -164,7 +186,8 @@ impl Owner {
             return;
         }
         self.told = (earned, Instant::now());
-        let used = self.meters.iter().fold(0_u64, |sum, meter| sum.saturating_add(meter.used().0));
+        let used = self.cards.iter().fold(self.used_before, |sum, card| sum.saturating_add(card.meter.used().0));
+        energy_used::write(&self.ask.dir, used);
         let tariff = self.ask.preferences.tariff().ok().flatten();
         let energy = tariff.map(|tariff| tariff.cost(Millijoules(used)));
         (self.ask.report)(Report::Earned { earned, energy });
@@ -178,20 +201,23 @@ impl Owner {
         paused: bool,
         pids: &BTreeSet<u32>,
     ) -> Reading {
-        let busy = !self.agent.is_idle(position as u16)
+        let card = &self.cards[position];
+        let busy = !self.agent.is_idle(card.device)
             || self.agent.idle.lock().as_ref().is_some_and(|(runner, _)| runner.is_there());
         let ours = Ours { pids: pids.clone(), tasks: u32::from(busy) };
-        let reading = look.reading(&self.ask.devices[position], ours, paused);
+        let reading = look.reading(&card.machine, ours, paused);
         match simulated {
             Some(simulated) => Reading { usage: simulated.usage(), owner: simulated.owner(), ..reading },
             None => reading,
         }
     }
 
-    fn judge(&mut self, position: usize, reading: &Reading) {
-        let device = position as u16;
-        let verdict = self.governors[position].step(now(), reading, &self.ask.preferences);
-        for effect in &verdict.effects {
+    /// Does what the governors of a device's cards have decided: it is handed back if one of them is wanted, and shared when
+    /// none is.
+    fn judge(&mut self, device: u16, verdicts: &[Verdict]) {
+        let position = usize::from(device);
+        let all_free = verdicts.iter().all(|verdict| verdict.state == State::Free);
+        for effect in verdicts.iter().flat_map(|verdict| &verdict.effects) {
             match effect {
                 Effect::StopTaking | Effect::HandOff | Effect::EndNow => {
                     if self.yielding[position].is_none() && !self.agent.resting.borrow().contains(&device) {
@@ -200,19 +226,21 @@ impl Owner {
                     self.agent.rest(device, true);
                 }
                 Effect::FreeBy { .. } => {}
-                Effect::Resume => self.agent.rest(device, false),
+                Effect::Resume if all_free => self.agent.rest(device, false),
+                Effect::Resume => {}
             }
         }
-        self.tell_why(position, &verdict);
+        self.tell_why(device, verdicts, all_free);
         if let Some(since) = self.yielding[position] {
-            self.hand_back(position, since);
+            self.hand_back(device, since);
         }
     }
 
     /// Says why a device rests when that has changed, and when it works again.
-    fn tell_why(&mut self, position: usize, verdict: &Verdict) {
-        let why = (verdict.state != State::Free).then(|| words(&verdict.holds));
-        let known = &mut self.told_why[position];
+    fn tell_why(&mut self, device: u16, verdicts: &[Verdict], all_free: bool) {
+        let holds = verdicts.iter().flat_map(|verdict| &verdict.holds);
+        let why = (!all_free).then(|| words(holds));
+        let known = &mut self.told_why[usize::from(device)];
         // While its quiet time runs the reasons come and go; the first one stays.
         let is_news = match (&*known, &why) {
             (None, Some(why)) => !why.is_empty(),
@@ -221,16 +249,15 @@ impl Owner {
         };
         if is_news {
             known.clone_from(&why);
-            (self.ask.report)(Report::Rests { device: position as u16, why });
+            (self.ask.report)(Report::Rests { device, why });
         }
     }
 
     /// Waits until the device is free, within the time that the owner allows, and says how long that took.
-    fn hand_back(&mut self, position: usize, since: Instant) {
-        let device = position as u16;
+    fn hand_back(&mut self, device: u16, since: Instant) {
         let allowed = Duration::from_millis(self.ask.preferences.idle.free_within.0);
         let in_time = self.agent.wait_until_free(device, allowed.saturating_sub(since.elapsed()));
-        self.yielding[position] = None;
+        self.yielding[usize::from(device)] = None;
         (self.ask.report)(Report::Freed { device, took: since.elapsed(), in_time });
         if !in_time {
             tracing::warn!(device, "a device was not free in time");
@@ -240,7 +267,7 @@ impl Owner {
     /// The owner's own command runs while there is no work and everything is free.
     fn idle(&self) {
         let work = (0..self.ask.devices.len() as u16).any(|device| !self.agent.is_idle(device));
-        let free = all_free(self.governors.iter().map(Governor::state));
+        let free = all_free(self.cards.iter().map(|card| card.governor.state()));
         if let Some((runner, preferences)) = &mut *self.agent.idle.lock()
             && let Err(error) = runner.step(now(), work, free, preferences)
         {
@@ -286,13 +313,20 @@ fn processes_of(first: u32, group: &str) -> BTreeSet<u32> {
     }
 }
 
-fn words(holds: &[Hold]) -> String {
+fn words<'a>(holds: impl Iterator<Item = &'a Hold>) -> String {
     let one = |hold: &Hold| match (hold.reason, hold.detail.as_str()) {
         (reason @ Reason::UnknownOwner, _) => format!("{reason}; `gleaner share --dedicated` shares it all the same"),
         (reason, "") => reason.to_string(),
         (reason, detail) => format!("{reason} ({detail})"),
     };
-    holds.iter().map(one).collect::<Vec<_>>().join("; ")
+    // Cards of one device often rest for the same reason.
+    let mut told: Vec<String> = Vec::new();
+    for text in holds.map(one) {
+        if !told.contains(&text) {
+            told.push(text);
+        }
+    }
+    told.join("; ")
 }
 
 fn now() -> Millis {

@@ -11,7 +11,9 @@ use crate::depot::Depot;
 use crate::group::Preparer;
 use crate::hub_link::HubLink;
 use crate::identity::Identity;
+use crate::images::Images;
 use crate::lane::{Lane, Shared};
+use crate::line;
 use crate::log::{PIECES_WAITING_MAX, Piece};
 use crate::outbox::Outbox;
 use crate::owner::{self, IdleGate, Watching};
@@ -44,7 +46,11 @@ pub async fn run(
     offer.check()?;
     let report = Arc::new(report);
     let devices = tested.devices.clone();
-    let (agent, mut logs) = assemble(&config, &identity, tested, hub)?;
+    let (agent, mut logs) = assemble(&config, &identity, tested, hub).await?;
+    match line::measure(&config.hub).await {
+        Ok(speed) => report(Report::Line(speed)),
+        Err(error) => tracing::debug!(%error, "the line to the hub was not measured"),
+    }
     let watching = watch_owner(&config, devices, &agent, report.clone()).await?;
     let sessions = Sessions { url: &config.hub, identity: &identity, offer: &offer, agent: &agent, report: &*report };
     let ended = stay_connected(&sessions, &mut logs, &mut stop).await;
@@ -56,7 +62,7 @@ pub async fn run(
     ended
 }
 
-fn assemble(
+async fn assemble(
     config: &Config,
     identity: &Identity,
     tested: Tested,
@@ -68,6 +74,8 @@ fn assemble(
     let delivery = Delivery::new(runtime, depot.clone(), outbox.clone(), cancels.clone());
     let (log_sender, logs) = mpsc::channel(PIECES_WAITING_MAX);
     let idle = Arc::new(IdleGate::default());
+    let images = Images::new(tested.cells, log_sender.clone());
+    images.look().await;
     let shared = Arc::new(Shared { delivery, cancels, logs: log_sender, idle });
     let lanes = tested
         .engines
@@ -76,14 +84,14 @@ fn assemble(
         .enumerate()
         .map(|(number, (engine, device))| Lane::start(&format!("device-{number}"), device.slots, engine, &shared));
     let lanes = lanes.collect::<Result<Vec<_>, _>>().map_err(Error::file("start threads for", &config.dir))?;
-    let preparer = Preparer::new(depot.clone(), hub.clone(), tested.wasm, tested.cells);
+    let preparer = Preparer::new(depot.clone(), hub.clone(), tested.wasm, images);
     Ok((Arc::new(Agent::new(lanes, preparer, shared, outbox, hub, depot, tested.group)), logs))
 }
 
 /// Looks for the owner before any work comes, and goes on looking.
 async fn watch_owner(
     config: &Config,
-    devices: Vec<gleaner_machine::Device>,
+    devices: Vec<Vec<gleaner_machine::Device>>,
     agent: &Arc<Agent>,
     report: Arc<dyn Fn(Report) + Send + Sync>,
 ) -> Result<Watching, Error> {

@@ -9,21 +9,18 @@ use gleaner_wire::render::DeviceChoice;
 use gleaner_wire::{Amount, ByteSize, DeviceKind, DeviceOffer, Offer, Runtime, RuntimeOffer};
 use tokio::runtime::Handle;
 
+use crate::cards::test_cards;
 use crate::cell::{self, Cells, Found};
 use crate::config::{Config, Error};
 use crate::doctor::Finding;
 use crate::lane::Engine;
-use crate::nodes::nodes;
 use crate::wasm::{self, MEMORY_BYTES_MAX, Wasm};
-use crate::wgsl::{Adapter, Launcher};
+use crate::wgsl::Adapter;
 
 /// The part of the machine's memory that tasks on the processor share.
-const MEMORY_PART: u64 = 2;
-/// What is offered of a card's own memory: drivers do not say how much there is, and every card has this much.
-const DISCRETE_MEMORY: u64 = 2 << 30;
+pub(crate) const MEMORY_PART: u64 = 2;
 /// What is offered where the system does not say how much memory there is.
 const MEMORY_UNKNOWN: u64 = 1 << 30;
-const NAME_CHARS_MAX: usize = 64;
 /// What a provider keeps of a price, in hundredths of a percent.
 const KEPT_POINTS: u32 = 8500;
 /// The price of a second where the owner follows a market that has none yet: 0.36 GLN an hour.
@@ -32,7 +29,6 @@ const SCRATCH: &str = "scratch";
 const CELLS: &str = "cells";
 /// Thousandths of a processor core for each cell.
 const CELL_CPU_MILLI: u32 = 1000;
-const RUNTIME: &str = "runtime";
 
 /// What a self-test found: an offer, what it runs on, and every finding.
 pub struct Tested {
@@ -42,8 +38,8 @@ pub struct Tested {
     pub findings: Vec<Finding>,
     /// What the devices of the offer run on, in the same order.
     pub(crate) engines: Vec<Engine>,
-    /// What the machine knows of them, in the same order.
-    pub(crate) devices: Vec<gleaner_machine::Device>,
+    /// What the machine knows of their cards, in the same order.
+    pub(crate) devices: Vec<Vec<gleaner_machine::Device>>,
     pub(crate) wasm: Option<Arc<Wasm>>,
     pub(crate) cells: Option<Arc<Cells>>,
     /// The name of the control groups of programs.
@@ -52,10 +48,12 @@ pub struct Tested {
     pub(crate) adapters: Vec<Adapter>,
 }
 
-struct Device {
-    offer: DeviceOffer,
-    engine: Engine,
-    machine: gleaner_machine::Device,
+/// What was tried on one device, and worked.
+pub(crate) struct Device {
+    pub offer: DeviceOffer,
+    pub engine: Engine,
+    /// Its cards, as the machine knows them.
+    pub machine: Vec<gleaner_machine::Device>,
 }
 
 /// Tests every runtime on every device that the configuration allows. Called on a thread that may wait.
@@ -76,12 +74,13 @@ pub fn self_test(config: &Config, runtime: &Handle) -> Result<Tested, Error> {
         }
     }
     let adapters = match config.gpu {
-        true => test_adapters(config, cells.as_ref(), &mut devices, &mut findings)?,
+        true => test_cards(config, cells.as_ref(), &mut devices, &mut findings)?,
         false => Vec::new(),
     };
     let (mut offers, mut engines, mut known) = (Vec::new(), Vec::new(), Vec::new());
     for Device { offer, engine, machine } in devices {
-        let price_per_second = price(config, &machine).map_err(Error::Tariff)?;
+        let one = price(config, &machine[0]).map_err(Error::Tariff)?;
+        let price_per_second = Amount(one.0.saturating_mul(machine.len() as u64));
         offers.push(DeviceOffer { price_per_second, ..offer });
         engines.push(engine);
         known.push(machine);
@@ -99,20 +98,31 @@ fn price(config: &Config, device: &gleaner_machine::Device) -> Result<Amount, Ta
     Ok(asked.map_or(PRICE_DEFAULT, |asked| asked.per_second))
 }
 
-/// Adds containers and Blender to what a device offers.
-fn offer_cells(device: &mut Device, cells: Option<&Cells>, choice: DeviceChoice, nodes: Vec<Node>) {
+/// Adds containers and Blender to what a device offers; `cards` are the nodes of each of its cards.
+pub(crate) fn offer_cells(device: &mut Device, cells: Option<&Cells>, choice: DeviceChoice, cards: Vec<Vec<Node>>) {
     let Some(cells) = cells else { return };
     let score = device.offer.runtimes.first().map_or(1, |runtime| runtime.score);
-    let with_cards = !nodes.is_empty();
+    let can_be_handed_on = !cards.is_empty() && cards.iter().all(|nodes| !nodes.is_empty());
+    let cpu_milli = match choice {
+        DeviceChoice::Cpu => CELL_CPU_MILLI,
+        DeviceChoice::Any | DeviceChoice::Gpu => CELL_CPU_MILLI.saturating_mul(cores()),
+    };
+    let cells = cells.on(cards, cpu_milli);
     let runtime = |runtime, engine| RuntimeOffer { runtime, score, loops_max: None, engine };
     // On a graphics device a container is given its nodes, so there have to be some.
-    if cells.containers().is_some() && (choice == DeviceChoice::Cpu || with_cards) {
+    if cells.containers().is_some() && (choice == DeviceChoice::Cpu || can_be_handed_on) {
         device.offer.runtimes.push(runtime(Runtime::Container, None));
     }
     if let Some(key) = cells.blender().and_then(|blender| blender.key(choice)) {
         device.offer.runtimes.push(runtime(Runtime::Blender, Some(key)));
+        device.offer.eevee = cells.draws();
     }
-    device.engine.cells = Some(Arc::new(cells.on(nodes, CELL_CPU_MILLI)));
+    device.engine.cells = Some(Arc::new(cells));
+}
+
+fn cores() -> u32 {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    u32::try_from(cores).unwrap_or(u32::MAX)
 }
 
 fn test_processor(config: &Config, scratch: &Path) -> Result<(Device, Arc<Wasm>), crate::failure::Failure> {
@@ -127,16 +137,17 @@ fn test_processor(config: &Config, scratch: &Path) -> Result<(Device, Arc<Wasm>)
         cards: 1,
         slots,
         network: config.network,
+        eevee: false,
         price_per_second: Amount::ZERO,
         runtimes: vec![RuntimeOffer { runtime: Runtime::Wasm, score, loops_max: None, engine: None }],
     };
     let engine = Engine { wasm: Some(runtime.clone()), wgsl: None, cells: None };
-    let machine = unknown_device(DeviceKind::Cpu, &offer.name);
+    let machine = vec![unknown_device(DeviceKind::Cpu, &offer.name)];
     Ok((Device { offer, engine, machine }, runtime))
 }
 
 /// What is known of a device that no probe of the machine told about.
-fn unknown_device(kind: DeviceKind, name: &str) -> gleaner_machine::Device {
+pub(crate) fn unknown_device(kind: DeviceKind, name: &str) -> gleaner_machine::Device {
     gleaner_machine::Device {
         kind,
         name: name.to_owned(),
@@ -150,106 +161,7 @@ fn unknown_device(kind: DeviceKind, name: &str) -> gleaner_machine::Device {
     }
 }
 
-fn test_adapters(
-    config: &Config,
-    cells: Option<&Cells>,
-    devices: &mut Vec<Device>,
-    findings: &mut Vec<Finding>,
-) -> Result<Vec<Adapter>, Error> {
-    let launcher = Launcher { executable: config.child.clone(), runtime_dir: empty_folder(&config.dir, RUNTIME)? };
-    let adapters = match launcher.adapters() {
-        Ok(adapters) => adapters,
-        Err(failure) => {
-            findings.push(Finding::missing("wgsl", failure.detail, "install or repair the graphics driver"));
-            return Ok(Vec::new());
-        }
-    };
-    let inventory = crate::doctor::inventory(&config.dir, &adapters);
-    let wanted = choose(adapters.clone(), config.adapter.as_deref());
-    if wanted.is_empty() {
-        let (why, fix) = crate::doctor::no_adapter(config.adapter.as_deref());
-        findings.push(Finding::missing("wgsl", why, fix));
-    }
-    for (place, adapter) in wanted {
-        let capability = format!("wgsl on {}", adapter.name);
-        match launcher.test(&adapter) {
-            Ok(speed) => {
-                let (score, loops_max) = (speed.score, speed.loops_max);
-                let runtime = RuntimeOffer { runtime: Runtime::Wgsl, score, loops_max, engine: None };
-                let machine = inventory.devices.iter().find(|device| device.ways.adapter == Some(place)).cloned();
-                let mut device = offer_adapter(config, &launcher, adapter, runtime, machine);
-                let mut alike = inventory.devices.iter().filter(|other| other.kind == device.machine.kind);
-                let number = alike.position(|other| other.address == device.machine.address).unwrap_or(0);
-                let nodes = nodes(Path::new("/"), &device.machine, number);
-                if device.machine.kind != DeviceKind::Software {
-                    offer_cells(&mut device, cells, DeviceChoice::Gpu, nodes);
-                }
-                findings.push(Finding::works(capability, describe(&device.offer)));
-                devices.push(device);
-            }
-            Err(failure) => findings.push(Finding::missing(capability, failure.detail, "update the graphics driver")),
-        }
-    }
-    Ok(adapters)
-}
-
-/// The adapters to offer. Software drivers compute on the processor, so they count only where nothing better is,
-/// or where the owner names one.
-fn choose(adapters: Vec<Adapter>, wanted: Option<&str>) -> Vec<(usize, Adapter)> {
-    let mut adapters: Vec<_> = adapters.into_iter().enumerate().collect();
-    if let Some(part) = wanted {
-        adapters.retain(|(_, adapter)| adapter.name.to_lowercase().contains(&part.to_lowercase()));
-    } else if adapters.iter().any(|(_, adapter)| adapter.kind != DeviceKind::Software) {
-        adapters.retain(|(_, adapter)| adapter.kind != DeviceKind::Software);
-    }
-    adapters.truncate(Offer::DEVICES_MAX - 1);
-    adapters
-}
-
-/// What is offered of a card's memory: all of it but what its owner keeps, where the machine knows how much there is.
-fn memory_of(config: &Config, adapter: &Adapter, machine: Option<&gleaner_machine::Device>) -> u64 {
-    let known = match machine.map(|machine| machine.memory) {
-        Some(Memory::Own(Some(bytes))) => Some(bytes.0),
-        Some(Memory::Own(None) | Memory::Shared) | None => None,
-    };
-    let bytes = match (adapter.discrete, known) {
-        (true, Some(bytes)) => bytes,
-        (true, None) => adapter.buffer_bytes_max.min(DISCRETE_MEMORY),
-        (false, _) => machine_memory() / MEMORY_PART,
-    };
-    bytes.saturating_sub(config.preferences.memory_keep.0).max(1)
-}
-
-fn offer_adapter(
-    config: &Config,
-    launcher: &Launcher,
-    adapter: Adapter,
-    runtime: RuntimeOffer,
-    machine: Option<gleaner_machine::Device>,
-) -> Device {
-    let memory = memory_of(config, &adapter, machine.as_ref());
-    let offer = DeviceOffer {
-        kind: adapter.kind,
-        name: printable(&adapter.name),
-        memory: ByteSize(memory),
-        cards: 1,
-        slots: 1,
-        network: false,
-        price_per_second: Amount::ZERO,
-        runtimes: vec![runtime],
-    };
-    let machine = machine.unwrap_or_else(|| unknown_device(adapter.kind, &offer.name));
-    let engine = Engine { wasm: None, wgsl: Some((launcher.clone(), Box::new(adapter))), cells: None };
-    Device { offer, engine, machine }
-}
-
-/// A name as offers allow it.
-fn printable(name: &str) -> String {
-    let name: String = name.chars().filter(|c| !c.is_control()).take(NAME_CHARS_MAX).collect();
-    if name.trim().is_empty() { "unnamed device".to_owned() } else { name }
-}
-
-fn describe(offer: &DeviceOffer) -> String {
+pub(crate) fn describe(offer: &DeviceOffer) -> String {
     let memory = offer.memory.0 >> 20;
     let runtime = offer.runtimes.first();
     let score = runtime.map_or(0, |runtime| runtime.score);
@@ -260,7 +172,7 @@ fn describe(offer: &DeviceOffer) -> String {
     format!("{} ({}), {memory} MiB, score {score} (1000 = 10⁹ steps/s){loops}", offer.name, offer.kind)
 }
 
-fn machine_memory() -> u64 {
+pub(crate) fn machine_memory() -> u64 {
     let memory = sysinfo::MemoryRefreshKind::nothing().with_ram();
     let system = sysinfo::System::new_with_specifics(sysinfo::RefreshKind::nothing().with_memory(memory));
     match system.map(|system| system.total_memory()) {
@@ -270,7 +182,7 @@ fn machine_memory() -> u64 {
 }
 
 /// A folder of the worker's own, without what an earlier run left in it.
-fn empty_folder(dir: &Path, name: &str) -> Result<std::path::PathBuf, Error> {
+pub(crate) fn empty_folder(dir: &Path, name: &str) -> Result<std::path::PathBuf, Error> {
     let path = dir.join(name);
     match std::fs::remove_dir_all(&path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(Error::file("empty", &path)(error)),

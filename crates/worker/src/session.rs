@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
-use gleaner_wire::{MESSAGE_BYTES_MAX, Millis, Offer, Outcome, PROTOCOL, ToHub, ToWorker, WorkerId, decode, encode};
+use gleaner_wire::{
+    HELD_MAX, MESSAGE_BYTES_MAX, Millis, Offer, Outcome, PROTOCOL, ToHub, ToWorker, WorkerId, decode, encode,
+};
 use tokio::net::TcpStream;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
@@ -27,7 +29,7 @@ const SEND_TIME_MAX: Duration = Duration::from_secs(20);
 const FAREWELL_TIME_MAX: Duration = Duration::from_secs(2);
 /// The pause between two pieces of logs, so that they never hold up results and heartbeats.
 const LOG_PAUSE: Duration = Duration::from_millis(5);
-/// How often the hub is told what this machine holds of datasets, if that has changed.
+/// How often the hub is told what this machine holds of datasets and images, if that has changed.
 const HOLDINGS_TIME: Duration = Duration::from_secs(5);
 const BUFFER_BYTES: usize = 8 * 1024;
 /// Heartbeats that may go unanswered before the connection counts as dead.
@@ -220,7 +222,9 @@ impl Sessions<'_> {
                 }
                 _ = holdings.tick() => {
                     let depot = Arc::clone(&self.agent.depot);
-                    let held = tokio::task::spawn_blocking(move || depot.held()).await.unwrap_or_default();
+                    let mut held = self.agent.images();
+                    held.extend(tokio::task::spawn_blocking(move || depot.held()).await.unwrap_or_default());
+                    held.truncate(HELD_MAX);
                     if held != told {
                         told.clone_from(&held);
                         send(&mut sink, &ToHub::Holds(held)).await?;

@@ -1,7 +1,7 @@
 //! The datasets that the elements of a group read.
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
-use gleaner_wire::{InputSpec, Millis, TaskSpec, WorkerId};
+use gleaner_wire::{IMAGE_BYTES_GUESS, InputSpec, Millis, TaskSpec, WorkerId};
 use serde::{Deserialize, Serialize};
 
 use super::Moving;
@@ -15,6 +15,8 @@ pub(crate) struct Inputs {
     pub sets: Vec<(DataId, u64)>,
     /// The sum of that.
     pub bytes: u64,
+    /// Whether that is a guess in part.
+    pub is_guess: bool,
     /// Who holds it, as last looked at.
     pub fleet: HolderFleet,
 }
@@ -23,14 +25,15 @@ impl Inputs {
     /// The inputs of a group, unless they are too small to matter.
     pub fn of(spec: &TaskSpec, holders: &mut Holders, bytes_min: u64) -> Option<Self> {
         let named = spec.inputs.iter().filter_map(InputSpec::data).chain(spec.work.program());
-        let roots: BTreeMap<_, _> = named.map(|data| (data.root.id, data.bytes)).collect();
+        let image = spec.work.registry_image().map(|digest| (digest, IMAGE_BYTES_GUESS));
+        let roots: BTreeMap<_, _> = named.map(|data| (data.root.id, data.bytes)).chain(image).collect();
         let bytes = roots.values().fold(0_u64, |sum, bytes| sum.saturating_add(*bytes));
         if bytes < bytes_min {
             return None;
         }
         let mut sets: Vec<_> = roots.into_iter().map(|(root, bytes)| (holders.acquire(root), bytes)).collect();
         sets.sort_by_key(|(_, bytes)| core::cmp::Reverse(*bytes));
-        Some(Self { sets, bytes, fleet: HolderFleet::default() })
+        Some(Self { sets, bytes, is_guess: image.is_some(), fleet: HolderFleet::default() })
     }
 
     /// An element goes to a seat of this speed and this many slots: its worker will have the data, and what it lacks is

@@ -86,7 +86,8 @@ impl Core {
             Why::Ahead => true,
             Why::Idle | Why::Second | Why::Test => false,
         };
-        if attempt.moving.bytes < self.params.data_bytes_min || took < MEASURED_MIN || waited {
+        let says_nothing = inputs.is_guess || attempt.moving.bytes < self.params.data_bytes_min;
+        if says_nothing || took < MEASURED_MIN || waited {
             return;
         }
         let default = self.params.line_bytes_per_second;

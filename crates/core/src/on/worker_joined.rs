@@ -127,6 +127,7 @@ impl Core {
             loops_max,
             cards: offered.cards,
             network: offered.network,
+            eevee: offered.eevee,
             resting: false,
             testing: false,
             runtimes: core::array::from_fn(|_| runtimes.next()),

@@ -48,6 +48,8 @@ pub(crate) struct Seat {
     pub cards: u16,
     /// Whether tasks that ask for it may reach the network.
     pub network: bool,
+    /// Whether its Blender draws with EEVEE.
+    pub eevee: bool,
     /// Whether the worker still offers it.
     pub offered: bool,
     /// Whether its owner needs it now.
@@ -76,6 +78,7 @@ impl Seat {
             && self.memory >= needs.memory.0
             && self.cards >= needs.cards
             && (self.network || !needs.network)
+            && (self.eevee || !needs.eevee)
             && named.region.is_none_or(|region| region == self.region)
             && named.engine.is_none_or(|engine| engine == offered.engine)
             && offered.score >= needs.score_min

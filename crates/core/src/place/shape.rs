@@ -46,6 +46,7 @@ struct ClassKey {
     engine: u16,
     cards: u16,
     network: bool,
+    eevee: bool,
     /// Whether it holds whatever did not get a class of its own.
     mixed: bool,
 }
@@ -55,7 +56,8 @@ impl ClassKey {
     fn mixed(runtime: Runtime) -> Self {
         let kind = DeviceKind::Other;
         let (memory, region, score, loops_max) = (0, 0, 0, None);
-        Self { runtime, kind, memory, region, score, loops_max, engine: 0, cards: 0, network: false, mixed: true }
+        let (engine, cards, network, eevee, mixed) = (0, 0, false, false, true);
+        Self { runtime, kind, memory, region, score, loops_max, engine, cards, network, eevee, mixed }
     }
 }
 
@@ -135,8 +137,9 @@ impl Classes {
         let (runtime, kind, cards, network) = (offer.runtime, device.kind, device.cards, device.network);
         let (memory, score) = (memory_step(device.memory.0), octave(u64::from(offer.score)));
         let loops_max = offer.loops_max.map(octave);
-        let mixed = false;
-        let mut key = ClassKey { runtime, kind, memory, region, score, loops_max, engine, cards, network, mixed };
+        let (eevee, mixed) = (device.eevee, false);
+        let mut key =
+            ClassKey { runtime, kind, memory, region, score, loops_max, engine, cards, network, eevee, mixed };
         if self.table.len() >= CLASSES_MAX && !self.by_key.contains_key(&key) {
             key = ClassKey::mixed(runtime);
         }
@@ -170,6 +173,7 @@ impl Classes {
                 && class.memory >= memory_step(needs.memory.0)
                 && class.cards >= needs.cards
                 && (class.network || !needs.network)
+                && (class.eevee || !needs.eevee)
                 && named.region.is_none_or(|region| region == class.region)
                 && named.engine.is_none_or(|engine| engine == class.engine)
                 && class.score >= octave(u64::from(needs.score_min))

@@ -2,7 +2,7 @@
 use alloc::format;
 use alloc::string::String;
 use gleaner_wire::job_file::{StageFile, TaskFile};
-use gleaner_wire::render::{DeviceChoice, Format, Frames, Source, is_inside};
+use gleaner_wire::render::{DeviceChoice, Format, Frames, Renderer, Source, is_inside};
 use gleaner_wire::{DeviceNeed, Each, Extent, Stage, Work};
 
 use super::{Error, Reason, group, is_printable};
@@ -91,6 +91,12 @@ fn frames(task: &TaskFile, at: usize) -> Result<Frames, Error> {
 }
 
 /// The device that a rendering needs: what it computes on, unless the job says more about it.
+/// Whether the work draws frames with EEVEE; steps that only look, merge or film do not.
+pub(super) fn draws(work: &Work) -> bool {
+    let Work::Blender { source, stage, .. } = work else { return false };
+    source.engine == Some(Renderer::Eevee) && matches!(stage, Stage::Pieces { .. } | Stage::Frames { .. })
+}
+
 pub(super) fn device(asked: DeviceNeed, choice: DeviceChoice) -> DeviceNeed {
     match (asked, choice) {
         (DeviceNeed::Any, DeviceChoice::Cpu) => DeviceNeed::Cpu,

@@ -228,6 +228,7 @@ fn needs(job: &NeedsFile, task: &TaskFile, at: usize, work: &Work, extent: &Exte
         Work::Wgsl { .. } => kernel_memory(device, asked, buffers(work, extent), place)?,
         Work::Container { .. } | Work::Blender { .. } => asked.unwrap_or(PROCESS_MEMORY_DEFAULT),
     };
+    let eevee = super::blender::draws(work);
     let (device, cards, network) = match work {
         Work::Container { cards, network, .. } => (container_device(device, *cards, place)?, (*cards).max(1), *network),
         Work::Blender { device: choice, .. } => (super::blender::device(device, *choice), 1, false),
@@ -235,7 +236,7 @@ fn needs(job: &NeedsFile, task: &TaskFile, at: usize, work: &Work, extent: &Exte
     };
     let score_min = task.needs.score_min.or(job.score_min).unwrap_or(0);
     let (runtime, loops_max, engine) = (task.runtime, task.kernel.loops_max, task.blender.build.clone());
-    Ok(Needs { runtime, device, memory, region, score_min, loops_max, engine, cards, network })
+    Ok(Needs { runtime, device, memory, region, score_min, loops_max, engine, cards, network, eevee })
 }
 
 /// A container that uses cards runs on a device that has them, any other on the processor.

@@ -1,7 +1,11 @@
 use crate::network::{Network, offer};
+use gleaner_core::Event;
 use gleaner_core::plan::{Graph, plan};
 use gleaner_wire::job_file::JobFile;
-use gleaner_wire::{DeviceKind, DeviceNeed, Extent, Hash, Image, Offer, Runtime, RuntimeOffer, Sweep, TASKS_MAX, Work};
+use gleaner_wire::{
+    DeviceKind, DeviceNeed, Extent, Hash, Held, IMAGE_BYTES_GUESS, Image, Offer, Runtime, RuntimeOffer, Sweep,
+    TASKS_MAX, Work,
+};
 
 const LAYOUT: &str = "data:83d9dab06011479163c7c4d5fa735f911bac86729f56aaa115b7eed2eb66e022:1:1";
 
@@ -168,6 +172,20 @@ fn host(name: &str, cards: u16, network: bool) -> Offer {
 fn codes(network: &Network, id: gleaner_wire::JobId) -> Vec<(String, Option<u64>)> {
     let view = network.core.explain(id).expect("it is there");
     view.waiting[0].reasons.iter().map(|reason| (reason.code.clone(), reason.devices)).collect()
+}
+
+#[test]
+fn a_container_goes_where_its_image_is() {
+    for has_it in [0, 1, 2] {
+        let mut network = Network::new();
+        let workers = ["a", "b", "c"].map(|name| network.join(host(name, 0, false)));
+        let held = vec![Held { root: Hash([0xab; 32]), bytes: IMAGE_BYTES_GUESS }];
+        network.apply(Event::Holds { worker: workers[has_it], held });
+        let id = network.submit_graph("ada", planned("", &image())).expect("taken");
+        assert_eq!(network.started_one().0, workers[has_it]);
+        let why = network.core.explain(id).expect("it is there").running[0].why.clone();
+        assert!(why.contains("holds all"), "{why}");
+    }
 }
 
 #[test]

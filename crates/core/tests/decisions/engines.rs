@@ -44,6 +44,29 @@ fn run(network: &mut Network) -> std::collections::BTreeSet<WorkerId> {
 }
 
 #[test]
+fn frames_of_eevee_go_where_they_can_be_drawn() {
+    let mut network = Network::new();
+    network.join(blender("dark", "4.5", 8));
+    let text = format!(
+        "name = \"job\"\nbudget = {{ price_max = \"10 GLN\", time_max = \"10h\" }}\n[[task]]\nname = \"shot\"\n\
+         runtime = \"blender\"\nprogram = \"{PROJECT}\"\n[task.blender]\nframes = \"1-3\"\nengine = \"eevee\"\n"
+    );
+    let mut file = JobFile::from_toml(&text).expect("a job file");
+    steps(&mut file);
+    let id = submit(&mut network, plan(&file).expect("it makes sense"));
+    // Anybody with this build may look at the scene.
+    assert_eq!(run(&mut network).len(), 1);
+    let waiting = network.core.explain(id).expect("it is there").waiting;
+    let codes: Vec<_> = waiting.iter().flat_map(|group| &group.reasons).map(|reason| reason.code.clone()).collect();
+    assert!(codes.contains(&"no_eevee".to_owned()), "{codes:?}");
+    let mut offer = blender("bright", "4.5", 1);
+    offer.devices[0].eevee = true;
+    let bright = network.join(offer);
+    assert_eq!(run(&mut network), [bright].into());
+    assert_eq!(network.state(id), JobState::Done);
+}
+
+#[test]
 fn a_rendering_gets_the_build_that_most_slots_have() {
     let mut network = Network::new();
     network.join(blender("rare", "3.4", 2));

@@ -33,6 +33,7 @@ pub fn offer(name: &str, score: u32, price: u64) -> Offer {
         cards: 1,
         slots: 1,
         network: false,
+        eevee: false,
         price_per_second: Amount(price),
         runtimes,
     };

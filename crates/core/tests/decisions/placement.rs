@@ -13,6 +13,7 @@ fn gpu(name: &str, kind: DeviceKind, loops_max: Option<u64>) -> Offer {
         cards: 1,
         slots: 1,
         network: false,
+        eevee: false,
         price_per_second: Amount(10),
         runtimes,
     };

@@ -138,6 +138,7 @@ fn offer(number: u32) -> Offer {
         cards: 1,
         slots: 1,
         network: false,
+        eevee: false,
         price_per_second: Amount(100_000),
         runtimes: vec![RuntimeOffer { runtime: Runtime::Wgsl, score: 1000, loops_max: None, engine: None }],
     };

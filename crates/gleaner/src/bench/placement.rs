@@ -44,6 +44,7 @@ fn offer(number: u32) -> Offer {
         cards: 1,
         slots: 1,
         network: false,
+        eevee: false,
         price_per_second: Amount(20_000 + spread % 700_000),
         runtimes,
     };

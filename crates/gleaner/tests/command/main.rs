@@ -22,6 +22,7 @@ mod fiat;
 mod money;
 mod orders;
 mod outside;
+mod owner;
 mod page;
 mod processes;
 mod provider;

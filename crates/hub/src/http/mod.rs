@@ -6,6 +6,7 @@ mod health;
 mod inbox;
 mod jobs;
 mod keys;
+mod line;
 mod logs;
 mod money;
 mod parameters;
@@ -78,6 +79,7 @@ pub(crate) fn router(shared: &Arc<Shared>) -> Router {
         .route("/upload", get(inbox::page))
         .route("/api/v1/chain", get(money::chain))
         .route("/api/v1/prices", get(workers::prices))
+        .route("/api/v1/line", get(line::fetch).post(line::leave))
         .route("/api/v1/faucet", post(money::faucet))
         .route("/api/v1/fiat/webhook", post(money::fiat_webhook))
         .route("/worker/v1", get(session::connect));

@@ -52,6 +52,7 @@ impl Walk {
             sweep: Vec::new(),
             cards: 0,
             network: false,
+            eevee: false,
             checkpoint_ms: CHECKPOINT_MS,
         }
     }

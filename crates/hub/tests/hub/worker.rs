@@ -97,6 +97,7 @@ pub fn offer(seed: u8) -> Offer {
         cards: 1,
         slots: 4,
         network: false,
+        eevee: false,
         price_per_second: Amount(1_000_000),
         runtimes: vec![wasm],
     };

@@ -5,13 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gleaner_blender::engine::{Device, Engine};
-use gleaner_blender::process::{Ending, Exit};
+use gleaner_blender::process::{Ending, Exit, Invocation};
 use gleaner_blender::render::Progress;
 use gleaner_blender::scene::Scene;
 use gleaner_blender::work::{self, Means, Outcome, Places};
 use gleaner_blender::{Fault, plan};
-use gleaner_sandbox::{self as sandbox, Job, Line, Network};
-use gleaner_wire::render::{Cut, DeviceChoice, Facts, Film, Merge, Render, Source, Step, picture_file, piece_file};
+use gleaner_sandbox::{self as sandbox, Job, Limits, Line, Network};
+use gleaner_wire::render::{
+    Cut, DeviceChoice, Facts, Film, Merge, Render, Renderer, Source, Step, picture_file, piece_file,
+};
 use gleaner_wire::{Cause, Micros, Stage, Work};
 
 use super::Cells;
@@ -24,10 +26,15 @@ use crate::depot::Opened;
 use crate::failure::{End, Failure, Run};
 use crate::product::{Body, Product};
 
+/// What Blender calls Cycles.
+const CYCLES: &str = "CYCLES";
 /// The name under which a step sees what the first one found.
 const LOOK: &str = "look";
 /// The name under which it sees the scene and what that links to.
 const PROJECT: &str = "project";
+/// What a few pixels of EEVEE may take: its shaders are compiled first.
+const TRIAL_TIME_MAX: Duration = Duration::from_secs(120);
+const TRIAL_MEMORY: u64 = 2 << 30;
 /// Last lines that explain a failure.
 const LAST_LINES: usize = 8;
 
@@ -37,6 +44,62 @@ pub struct BlenderEngine {
     pub engine: Engine,
     /// What makes films.
     pub ffmpeg: PathBuf,
+}
+
+impl Cells {
+    /// Whether EEVEE draws in a cell of this device, found out by drawing a few pixels.
+    pub fn draws(&self) -> bool {
+        let drawn = self.runtime.block_on(self.draw());
+        if let Err(failure) = &drawn {
+            tracing::debug!(failure.detail, "EEVEE does not draw here");
+        }
+        drawn.is_ok()
+    }
+
+    async fn draw(&self) -> Result<(), Failure> {
+        let missing = || Failure::new(Cause::DeviceFault, "there is no Blender here");
+        let (Some(blender), Some(bubblewrap)) = (&self.blender, &self.bubblewrap) else { return Err(missing()) };
+        let cell = CellFolder::new(&self.scratch)?;
+        let invocation = blender.engine.eevee_trial(Path::new("/out")).map_err(|fault| blame(&fault))?;
+        let limits = Limits { time: TRIAL_TIME_MAX, ..self.limits_of(TRIAL_MEMORY, TRIAL_MEMORY) };
+        let job = self.process("eevee-trial".to_owned(), invocation, &cell, limits)?;
+        let (running, mut lines) = bubblewrap.start(job).await.map_err(|error| start_fault(&error))?;
+        let mut last = Vec::new();
+        let listen = async {
+            while let Some(line) = lines.next().await {
+                last.push(line.text);
+                let excess = last.len().saturating_sub(LAST_LINES);
+                last.drain(..excess);
+            }
+        };
+        let (ending, ()) = tokio::join!(running.ending(), listen);
+        let exit = match ending.cause {
+            sandbox::Cause::Finished => Exit::Code(0),
+            sandbox::Cause::ProgramFault { exit_code } => Exit::of_code(exit_code),
+            other => return Err(Failure::new(Cause::DeviceFault, format!("it ended otherwise: {other:?}"))),
+        };
+        Engine::eevee_drew(&cell.folder.outputs(), &Ending { exit, last }).map_err(|fault| blame(&fault))
+    }
+
+    /// A program of an engine in a cell.
+    fn process(
+        &self,
+        attempt: String,
+        invocation: Invocation,
+        cell: &CellFolder,
+        limits: Limits,
+    ) -> Result<Job, Failure> {
+        let program = invocation.program.to_str().ok_or_else(|| Failure::new(Cause::DeviceFault, "a strange path"))?;
+        Ok(Job {
+            attempt,
+            command: std::iter::once(program.to_owned()).chain(invocation.arguments).collect(),
+            environment: invocation.environment,
+            folder: cell.folder.clone(),
+            limits,
+            network: Network::None,
+            devices: self.nodes(self.cards.len()),
+        })
+    }
 }
 
 impl BlenderEngine {
@@ -69,7 +132,7 @@ impl Cells {
         let missing = || Failure::new(Cause::HubFault, "this worker does not offer Blender");
         let (Some(blender), Some(bubblewrap)) = (&self.blender, &self.bubblewrap) else { return Err(missing()) };
         let Work::Blender { source, device, stage, .. } = &task.spec().work else { return Err(missing()) };
-        let choice = if self.devices.is_empty() { DeviceChoice::Cpu } else { *device };
+        let choice = if self.cards.is_empty() { DeviceChoice::Cpu } else { *device };
         let device = blender.engine.device(choice).cloned().ok_or_else(missing)?;
         let cell = CellFolder::new(&self.scratch)?;
         link_folder(project.path(), &cell.folder.inputs().join(PROJECT)).map_err(|error| disk(&error))?;
@@ -90,16 +153,7 @@ impl Cells {
         let prepared = prepared.map_err(|fault| blame(&fault))?;
         let places = Places { inputs: Path::new("/in"), outputs: Path::new("/out") };
         let invocation = work::invocation(&step, &prepared, &means, places).map_err(|fault| blame(&fault))?;
-        let program = invocation.program.to_str().ok_or_else(|| Failure::new(Cause::DeviceFault, "a strange path"))?;
-        let job = Job {
-            attempt: format!("a{}", task.attempt().0),
-            command: std::iter::once(program.to_owned()).chain(invocation.arguments).collect(),
-            environment: invocation.environment,
-            folder: cell.folder.clone(),
-            limits: self.limits(task),
-            network: Network::None,
-            devices: self.devices.clone(),
-        };
+        let job = self.process(format!("a{}", task.attempt().0), invocation, &cell, self.limits(task))?;
         let (running, lines) = bubblewrap.start(job).await.map_err(|error| start_fault(&error))?;
         let mut last = Vec::new();
         let mut keep = |line: &Line| {
@@ -142,7 +196,7 @@ impl Cells {
         let outcome = work::conclude(step, &cell.folder.outputs(), &Ending { exit, last });
         match outcome.map_err(|fault| blame(&fault)) {
             Err(failure) => failed(failure),
-            Ok(Outcome::Scene(scene)) => match facts(&scene, stage) {
+            Ok(Outcome::Scene(scene)) => match facts(&scene, stage, renderer(task)) {
                 Ok(facts) => Run { ran, end: End::Done(Product { stdout: Body::from(facts), files: Vec::new() }) },
                 Err(failure) => failed(failure),
             },
@@ -272,8 +326,16 @@ fn only_file(content: &Content) -> Option<Content> {
     }
 }
 
+/// What the job says that renders.
+fn renderer(task: &Task<'_>) -> Option<Renderer> {
+    match &task.spec().work {
+        Work::Blender { source, .. } => source.engine,
+        Work::Wasm { .. } | Work::Wgsl { .. } | Work::Container { .. } => None,
+    }
+}
+
 /// What the other steps have to know of a scene, if nothing is wrong with it.
-fn facts(scene: &Scene, stage: &Stage) -> Result<Vec<u8>, Failure> {
+fn facts(scene: &Scene, stage: &Stage, engine: Option<Renderer>) -> Result<Vec<u8>, Failure> {
     let Stage::Look { frames, split, video } = stage else { return Ok(Vec::new()) };
     // Paths are as the engine saw them, inside its sandbox.
     let fatal: Vec<String> = scene
@@ -285,6 +347,12 @@ fn facts(scene: &Scene, stage: &Stage) -> Result<Vec<u8>, Failure> {
     let bad = |text: String| Failure::new(Cause::BadInput, text);
     if !fatal.is_empty() {
         return Err(bad(format!("the scene cannot be rendered elsewhere: {}", fatal.join("; "))));
+    }
+    // Only then is the work given to machines that can draw it.
+    if scene.engine != CYCLES && engine != Some(Renderer::Eevee) {
+        let text =
+            "the scene is made for {}: write engine = \"eevee\" in [task.blender], or \"cycles\" to render it so";
+        return Err(bad(text.replace("{}", &scene.engine)));
     }
     if split.pieces() > 1 {
         scene.split(*split).map_err(|refusal| bad(refusal.to_string()))?;

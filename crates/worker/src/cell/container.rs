@@ -37,21 +37,18 @@ pub struct ReadyImage {
 
 impl ReadyImage {
     /// Has the engine get an image; `opened` is its dataset, if that is where it comes from.
-    pub async fn get(engine: &Engine, image: &Image, opened: Option<Arc<Opened>>) -> Result<Self, Failure> {
+    pub async fn get(
+        engine: &Engine,
+        image: &Image,
+        opened: Option<Arc<Opened>>,
+        progress: &mut (dyn FnMut(sandbox::PullProgress) + Send),
+    ) -> Result<Self, Failure> {
         let source = match (image, &opened) {
             (Image::Registry { name, digest }, _) => ImageSource::Registry(format!("{name}@sha256:{digest}")),
             (Image::Data(_), Some(opened)) => in_dataset(opened.path())?,
             (Image::Data(_), None) => return Err(Failure::new(Cause::HubFault, "the image was not fetched")),
         };
-        let mut shown = 0;
-        let mut progress = |at: sandbox::PullProgress| {
-            let percent = at.bytes.saturating_mul(100).checked_div(at.bytes_total).unwrap_or(0);
-            if percent >= shown + 10 {
-                shown = percent;
-                tracing::info!(percent, layers = at.layers, layers_done = at.layers_done, "an image is fetched");
-            }
-        };
-        let image = engine.image(&source, IMAGE_TIME_MAX, &mut progress).await.map_err(|error| image_fault(&error))?;
+        let image = engine.image(&source, IMAGE_TIME_MAX, progress).await.map_err(|error| image_fault(&error))?;
         Ok(Self { image, _data: opened })
     }
 }
@@ -176,20 +173,25 @@ impl Cells {
             folder: cell.folder.clone(),
             limits: self.limits(task),
             network: if ask.network { Network::Allowed } else { Network::None },
-            devices: self.devices.iter().take(usize::from(ask.cards)).cloned().collect(),
+            devices: self.nodes(usize::from(ask.cards)),
         }
     }
 
     pub(super) fn limits(&self, task: &Task<'_>) -> Limits {
         let limits = task.spec().limits;
+        Limits { time: task.time(), ..self.limits_of(limits.memory, limits.output) }
+    }
+
+    /// What a program of a cell may take, but for its time.
+    pub(super) fn limits_of(&self, memory_bytes: u64, disk_bytes: u64) -> Limits {
         Limits {
-            time: task.time(),
-            memory_bytes: limits.memory,
+            time: Duration::ZERO,
+            memory_bytes,
             processes: PROCESSES_MAX,
             cpu_milli: self.cpu_milli,
-            disk_bytes: limits.output,
+            disk_bytes,
             files: FILES_MAX,
-            tmp_bytes: limits.memory.min(TMP_BYTES_MAX),
+            tmp_bytes: memory_bytes.min(TMP_BYTES_MAX),
         }
     }
 }

@@ -51,12 +51,12 @@ pub fn find(config: &Config, runtime: &Handle, scratch: &Path) -> Result<Found, 
         false => None,
     };
     let (bubblewrap, blender) = match config.blender {
-        true => blender(&helper, &groups, &mut found.findings),
+        true => blender(config, &helper, &groups, &mut found.findings),
         false => (None, None),
     };
     if containers.is_some() || blender.is_some() {
-        let (runtime, scratch, devices) = (runtime.clone(), scratch.to_owned(), Vec::new());
-        found.cells = Some(Cells { runtime, scratch, bubblewrap, containers, blender, devices, cpu_milli: 1000 });
+        let (runtime, scratch, cards) = (runtime.clone(), scratch.to_owned(), Vec::new());
+        found.cells = Some(Cells { runtime, scratch, bubblewrap, containers, blender, cards, cpu_milli: 1000 });
     }
     Ok(found)
 }
@@ -107,11 +107,12 @@ fn containers(
 }
 
 fn blender(
+    config: &Config,
     helper: &Helper,
     groups: &Arc<Groups>,
     findings: &mut Vec<Finding>,
 ) -> (Option<Bubblewrap>, Option<Arc<BlenderEngine>>) {
-    let Some(engine) = newest(findings) else { return (None, None) };
+    let Some(engine) = newest(config, findings) else { return (None, None) };
     let config = BubblewrapConfig { helper: helper.clone(), readable: engine.readable.clone(), unprivileged: NOBODY };
     match Bubblewrap::new(config, groups.clone()) {
         Ok(bubblewrap) => {
@@ -129,11 +130,13 @@ fn blender(
     }
 }
 
-/// The newest Blender that answers.
-fn newest(findings: &mut Vec<Finding>) -> Option<BlenderProgram> {
+/// The Blender that the owner names, or else the newest that answers.
+fn newest(config: &Config, findings: &mut Vec<Finding>) -> Option<BlenderProgram> {
     let folders = search_path();
-    let launches = Launch::in_folders(folders.iter().map(PathBuf::as_path));
-    let mut why = "no Blender is installed".to_owned();
+    let (launches, mut why) = match &config.blender_program {
+        Some(program) => (vec![Launch::named(program)], String::new()),
+        None => (Launch::in_folders(folders.iter().map(PathBuf::as_path)), "no Blender is installed".to_owned()),
+    };
     let mut best: Option<BlenderProgram> = None;
     for launch in launches {
         match BlenderProgram::ask(&launch) {

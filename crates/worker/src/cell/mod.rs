@@ -33,8 +33,8 @@ pub struct Cells {
     containers: Option<Engine>,
     /// Renders.
     blender: Option<Arc<BlenderEngine>>,
-    /// The nodes of the device's cards; none of the processor.
-    devices: Vec<Device>,
+    /// The nodes of each of the device's cards; none of the processor.
+    cards: Vec<Vec<Device>>,
     /// Thousandths of a processor core for each cell.
     cpu_milli: u32,
 }
@@ -52,7 +52,23 @@ impl Cells {
 
     /// The same on a device with cards of its own.
     #[must_use]
-    pub fn on(&self, devices: Vec<Device>, cpu_milli: u32) -> Self {
-        Self { devices, cpu_milli, ..self.clone() }
+    pub fn on(&self, cards: Vec<Vec<Device>>, cpu_milli: u32) -> Self {
+        Self { cards, cpu_milli, ..self.clone() }
+    }
+
+    /// The nodes of each card.
+    pub fn cards(&self) -> &[Vec<Device>] {
+        &self.cards
+    }
+
+    /// The nodes of the first so many cards, each once: some belong to all cards of a maker.
+    fn nodes(&self, cards: usize) -> Vec<Device> {
+        let mut nodes: Vec<Device> = Vec::new();
+        for node in self.cards.iter().take(cards).flatten() {
+            if !nodes.contains(node) {
+                nodes.push(node.clone());
+            }
+        }
+        nodes
     }
 }

@@ -319,7 +319,10 @@ impl Worker {
             containers: false,
             blender: false,
             network: false,
+            eevee: false,
             gvisor: false,
+            blender_program: None,
+            together: false,
             preferences: nobodys(),
         };
         let (stop, stopped) = watch::channel(false);

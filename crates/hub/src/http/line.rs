@@ -1,0 +1,38 @@
+//! How fast this hub is reached: bytes to fetch and bytes to leave, so that a machine can measure its line before it joins.
+//! No token is asked for, so little is given at a time and to few at once.
+use super::problem::Problem;
+use axum::body::{Body, Bytes, to_bytes};
+use axum::http::StatusCode;
+use gleaner_wire::LINE_PIECE_BYTES;
+use std::sync::LazyLock;
+use tokio::sync::{Semaphore, TryAcquireError};
+
+/// Measurements at a time.
+const AT_A_TIME: usize = 8;
+static TURNS: Semaphore = Semaphore::const_new(AT_A_TIME);
+/// Bytes that no machine on the way makes smaller.
+static PIECE: LazyLock<Bytes> = LazyLock::new(|| {
+    let mut bytes = vec![0; LINE_PIECE_BYTES];
+    blake3::Hasher::new().update(b"gleaner line").finalize_xof().fill(&mut bytes);
+    bytes.into()
+});
+
+/// `GET /api/v1/line`: a piece of noise.
+pub(super) async fn fetch() -> Result<Bytes, Problem> {
+    let _turn = TURNS.try_acquire().map_err(busy)?;
+    Ok(PIECE.clone())
+}
+
+/// `POST /api/v1/line`: takes a piece, and forgets it.
+pub(super) async fn leave(body: Body) -> Result<StatusCode, Problem> {
+    let _turn = TURNS.try_acquire().map_err(busy)?;
+    let taken = to_bytes(body, LINE_PIECE_BYTES).await;
+    taken.map_err(|_| Problem::bad_request(format!("at most {LINE_PIECE_BYTES} bytes are taken")))?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "made for map_err")]
+fn busy(_: TryAcquireError) -> Problem {
+    let title = "others measure their lines";
+    Problem::new(StatusCode::TOO_MANY_REQUESTS, "busy", title, "try again in a few seconds")
+}
