@@ -1,5 +1,5 @@
 //! A network on this machine for the time of a benchmark.
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use gleaner_client::{Client, Draft};
@@ -9,6 +9,9 @@ use super::process::usage;
 use crate::network::{Network, Plan};
 use crate::watch::Watch;
 
+const STATE: &str = "state";
+const LOGS: &str = "logs";
+
 /// The network and its folder, which is removed afterwards.
 pub struct Local {
     folder: tempfile::TempDir,
@@ -17,17 +20,22 @@ pub struct Local {
 }
 
 impl Local {
-    /// Starts a hub and workers and waits until all have joined.
+    /// Starts a hub and workers that run neither containers nor Blender, and waits until all have joined.
     pub async fn start(workers: u32, share: &[&str]) -> Result<Self> {
+        Self::with(workers, &[share, &["--no-containers", "--no-blender"]].concat()).await
+    }
+
+    /// Starts a hub and workers with these options and waits until all have joined.
+    pub async fn with(workers: u32, share: &[&str]) -> Result<Self> {
         let folder = tempfile::tempdir().context("cannot make a folder for the benchmark")?;
         let plan = Plan {
-            folder: folder.path().join("state"),
-            logs: folder.path().join("logs"),
+            folder: folder.path().join(STATE),
+            logs: folder.path().join(LOGS),
             listen: ([127, 0, 0, 1], 0).into(),
             workers,
             // The figures are about the hub, not about the chain; `bench money` has those.
-            hub: vec!["--chain".to_owned(), "none".to_owned()],
-            share: share.iter().map(|option| (*option).to_owned()).collect(),
+            hub: ["--chain", "none", "--trust-workers"].map(str::to_owned).into(),
+            share: ["--dedicated"].iter().chain(share).map(|option| (*option).to_owned()).collect(),
             environment: Vec::new(),
         };
         let mut network = Network::start(plan).await?;
@@ -40,6 +48,16 @@ impl Local {
     /// Where the benchmark may write; the hub's journal is on the same disk.
     pub fn folder(&self) -> &Path {
         self.folder.path()
+    }
+
+    /// The state folder.
+    pub fn state(&self) -> PathBuf {
+        self.folder.path().join(STATE)
+    }
+
+    /// What a worker has said.
+    pub fn worker_log(&self, number: u32) -> PathBuf {
+        self.folder.path().join(LOGS).join(format!("worker-{number}.log"))
     }
 
     /// Processor time of all workers so far.

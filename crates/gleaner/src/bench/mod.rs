@@ -9,8 +9,10 @@ mod money;
 mod placement;
 mod process;
 mod programs;
+mod provider;
 mod throughput;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -72,6 +74,15 @@ enum What {
     },
     /// Transfers, settlements and vouchers a second, and gas
     Money,
+    /// How soon an owner has a device back, containers start, and four workers render a frame
+    Provider {
+        /// An image as a folder in OCI layout, with a shell in it
+        #[arg(long)]
+        image: PathBuf,
+        /// A scene of Blender
+        #[arg(long)]
+        scene: PathBuf,
+    },
     /// Hold connections for a measurement
     #[command(hide = true)]
     HoldConnections,
@@ -96,6 +107,7 @@ async fn measure(what: &What) -> Result<Vec<Figure>> {
         What::Queue { tasks } => memory::measure_queue(*tasks).await,
         What::Idle { workers } => memory::measure_idle(*workers).await,
         What::Efficiency { tasks_each } => efficiency::measure(*tasks_each).await,
+        What::Provider { image, scene } => provider::measure(image, scene).await,
         What::Money => money::measure().await,
         What::HoldConnections => memory::hold_connections().await.map(|()| Vec::new()),
     }

@@ -8,7 +8,8 @@ use crate::programs;
 use gleaner_wire::api::JobState;
 
 /// A game on the device.
-const GAME: &str = "busy_percent = 90\n[[process]]\npid = 4242\nname = \"game\"\nmemory = \"3GiB\"\nbusy_percent = 85\n";
+const GAME: &str =
+    "busy_percent = 90\n[[process]]\npid = 4242\nname = \"game\"\nmemory = \"3GiB\"\nbusy_percent = 85\n";
 const NOTHING: &str = "busy_percent = 0\n";
 const OPTIONS: [&str; 5] = ["--no-gpu", "--cpu-slots", "2", "--no-containers", "--no-blender"];
 /// How long something that happens every second may take on a machine that others use too.
@@ -49,7 +50,8 @@ fn a_game_gets_the_device_and_its_task_goes_on_elsewhere() {
     network.start_worker_with(&url, &OPTIONS, &[]);
     network.wait_for_workers(1);
     network.write("program.wasm", programs::patterned(20_000, 10));
-    let job = "name = \"long\"\n[[task]]\nname = \"long\"\nruntime = \"wasm\"\nprogram = \"program.wasm\"\nargs = [\"1\"]\n";
+    let job =
+        "name = \"long\"\n[[task]]\nname = \"long\"\nruntime = \"wasm\"\nprogram = \"program.wasm\"\nargs = [\"1\"]\n";
     let job = network.submit("job.toml", job);
     let _attending = network.attend(job);
     network.wait_for_job(job, |view| view.summary.running == 1);

@@ -117,7 +117,7 @@ impl Network {
         self.folder.path()
     }
 
-    fn state(&self) -> PathBuf {
+    pub fn state(&self) -> PathBuf {
         self.folder().join("state")
     }
 
