@@ -238,6 +238,21 @@ fn a_test_that_was_broken_off_is_done_again() {
 }
 
 #[test]
+fn nobody_keeps_a_score_by_leaving_when_a_test_comes() {
+    let mut network = screening();
+    let worker = tested(&mut network, offer("coward", 1000, 10), 800);
+    network.wait(24 * HOUR);
+    assert_eq!(network.tests(), [(worker, 0, Runtime::Wasm)], "the test is repeated");
+    network.leave(worker);
+    network.submit("ada", &job(vec![array("a", 50)]));
+    network.join(offer("coward", 1000, 10));
+    assert!(network.started().is_empty(), "there is no work before the test is passed");
+    assert_eq!(network.tests(), [(worker, 0, Runtime::Wasm)]);
+    network.screened((worker, 0, Runtime::Wasm), Ok(700));
+    assert!(!network.started().is_empty());
+}
+
+#[test]
 fn a_test_that_the_owner_got_in_the_way_of_says_nothing() {
     let mut network = screening();
     let worker = network.join(offer("a", 1000, 10));
