@@ -64,6 +64,10 @@ impl Core {
         if !job.is_running() {
             return;
         }
+        // What was saved, perhaps by a worker that lies, may be why: the next attempt begins anew.
+        if matches!(cause, Cause::ProgramFault | Cause::BadInput) {
+            job.groups[usize::from(group)].checkpoints.remove(&index);
+        }
         // What went wrong counts even while another attempt at the task goes on; otherwise the two could fail in turn for
         // ever.
         if self.note_trouble(&attempt, cause, follows.next) {

@@ -1,7 +1,7 @@
 use crate::network::{Network, array, job, offer, output, task};
 use gleaner_core::{Core, Event};
 use gleaner_wire::api::JobState;
-use gleaner_wire::{AttemptId, JobId, StartAttempt, WorkerId};
+use gleaner_wire::{AttemptId, Cause, JobId, StartAttempt, WorkerId};
 
 fn saves(network: &mut Network, worker: WorkerId, attempt: AttemptId, number: u64) {
     network.apply(Event::Saved { worker, attempt, checkpoint: output(number) });
@@ -29,6 +29,17 @@ fn the_next_attempt_goes_on_from_what_was_last_saved() {
     assert_eq!((next, again.checkpoint), (other, Some(output(2))));
     network.deliver(other, &again, 10);
     assert_eq!(network.state(id), JobState::Done);
+}
+
+#[test]
+fn a_program_that_fails_begins_anew_because_what_was_saved_may_be_why() {
+    for (cause, kept) in [(Cause::ProgramFault, false), (Cause::BadInput, false), (Cause::DeviceFault, true)] {
+        let (mut network, _, (worker, start), other) = running();
+        saves(&mut network, worker, start.attempt, 1);
+        network.fail(worker, &start, cause);
+        let (next, again) = network.started_one();
+        assert_eq!((next, again.checkpoint), (other, kept.then(|| output(1))), "{cause}");
+    }
 }
 
 #[test]

@@ -168,12 +168,13 @@ impl Cells {
         if task.watch.is_cancelled() {
             return Ok(Run { ran, end: End::Cancelled });
         }
-        Ok(self.conclude(&step, stage, &cell, &ending, last, ran, task))
+        Ok(self.conclude(blender, &step, stage, &cell, &ending, last, ran, task))
     }
 
     #[expect(clippy::too_many_arguments, reason = "all of it is what came of one run")]
     fn conclude(
         &self,
+        engine: &BlenderEngine,
         step: &Step,
         stage: &Stage,
         cell: &CellFolder,
@@ -196,7 +197,7 @@ impl Cells {
         let outcome = work::conclude(step, &cell.folder.outputs(), &Ending { exit, last });
         match outcome.map_err(|fault| blame(&fault)) {
             Err(failure) => failed(failure),
-            Ok(Outcome::Scene(scene)) => match facts(&scene, stage, renderer(task)) {
+            Ok(Outcome::Scene(scene)) => match facts(&scene, stage, renderer(task), &engine.engine) {
                 Ok(facts) => Run { ran, end: End::Done(Product { stdout: Body::from(facts), files: Vec::new() }) },
                 Err(failure) => failed(failure),
             },
@@ -335,7 +336,7 @@ fn renderer(task: &Task<'_>) -> Option<Renderer> {
 }
 
 /// What the other steps have to know of a scene, if nothing is wrong with it.
-fn facts(scene: &Scene, stage: &Stage, engine: Option<Renderer>) -> Result<Vec<u8>, Failure> {
+fn facts(scene: &Scene, stage: &Stage, engine: Option<Renderer>, here: &Engine) -> Result<Vec<u8>, Failure> {
     let Stage::Look { frames, split, video } = stage else { return Ok(Vec::new()) };
     // Paths are as the engine saw them, inside its sandbox.
     let fatal: Vec<String> = scene
@@ -347,6 +348,11 @@ fn facts(scene: &Scene, stage: &Stage, engine: Option<Renderer>) -> Result<Vec<u
     let bad = |text: String| Failure::new(Cause::BadInput, text);
     if !fatal.is_empty() {
         return Err(bad(format!("the scene cannot be rendered elsewhere: {}", fatal.join("; "))));
+    }
+    if scene.denoise && !here.denoiser {
+        let text = "the scene is denoised, which this build of Blender ({}) cannot do: name another one with build in \
+                    [task.blender], or switch denoising off in the scene";
+        return Err(bad(text.replace("{}", &here.version.to_string())));
     }
     // Only then is the work given to machines that can draw it.
     if scene.engine != CYCLES && engine != Some(Renderer::Eevee) {
