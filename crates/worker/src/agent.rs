@@ -275,7 +275,7 @@ mod tests {
         let delivery = Delivery::new(runtime, depot.clone(), outbox.clone(), cancels.clone());
         let logs = mpsc::channel(1).0;
         let shared = Arc::new(Shared { delivery, cancels, logs: logs.clone(), idle: Arc::default() });
-        let preparer = Preparer::new(depot.clone(), hub.clone(), None, Images::new(None, logs.clone()));
+        let preparer = Preparer::new(depot.clone(), hub.clone(), None, Images::new(None, logs));
         Arc::new(Agent::new(Vec::new(), preparer, shared, outbox, hub, depot, String::new()))
     }
 

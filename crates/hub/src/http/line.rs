@@ -31,7 +31,6 @@ pub(super) async fn leave(body: Body) -> Result<StatusCode, Problem> {
     Ok(StatusCode::NO_CONTENT)
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "made for map_err")]
 fn busy(_: TryAcquireError) -> Problem {
     let title = "others measure their lines";
     Problem::new(StatusCode::TOO_MANY_REQUESTS, "busy", title, "try again in a few seconds")

@@ -52,7 +52,6 @@ impl Walk {
             sweep: Vec::new(),
             cards: 0,
             network: false,
-            eevee: false,
             checkpoint_ms: CHECKPOINT_MS,
         }
     }

@@ -319,7 +319,6 @@ impl Worker {
             containers: false,
             blender: false,
             network: false,
-            eevee: false,
             gvisor: false,
             blender_program: None,
             together: false,
