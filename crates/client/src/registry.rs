@@ -63,8 +63,11 @@ impl Name {
             None => (path, "latest"),
         };
         let path = if host == "docker.io" && !path.contains('/') { format!("library/{path}") } else { path.to_owned() };
-        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-/".contains(&byte);
-        let fits = !path.is_empty() && path.bytes().all(plain) && !tag.is_empty() && tag.bytes().all(plain);
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+        // No part is empty or leads upwards.
+        let part =
+            |part: &str| part.starts_with(|first: char| first.is_ascii_alphanumeric()) && part.bytes().all(plain);
+        let fits = path.split('/').all(part) && !tag.is_empty() && tag.bytes().all(plain);
         let digest = digest.map(str::to_owned);
         fits.then(|| Self { host: host.to_owned(), path, tag: tag.to_owned(), digest })
     }

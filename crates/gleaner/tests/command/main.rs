@@ -3,12 +3,14 @@
 #[path = "../../../chain/tests/anvil/mod.rs"]
 mod anvil;
 #[path = "../../../sandbox/tests/sandbox/attacker.rs"]
+#[expect(clippy::unwrap_used, reason = "as in the tests of the sandbox")]
 mod attacker;
 #[path = "../../../sandbox/tests/sandbox/box_image.rs"]
+#[expect(clippy::unwrap_used, reason = "as in the tests of the sandbox")]
 mod box_image;
 mod network;
 #[path = "../../../sandbox/tests/sandbox/podman.rs"]
-#[expect(dead_code, reason = "not all of it is needed here")]
+#[expect(dead_code, clippy::unwrap_used, reason = "as in the tests of the sandbox, and not all of it is needed here")]
 mod podman;
 mod programs;
 
