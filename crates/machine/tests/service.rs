@@ -24,9 +24,11 @@ fn installing_and_removing_leaves_nothing_behind() {
         assert!(!done.commands.is_empty());
         platform.install(home.path(), &service()).expect("installing twice is installing once");
         assert_eq!(std::fs::read_dir(path.parent().expect("a folder")).expect("it is there").count(), 1);
+        assert!(!platform.stop(home.path()).expect("ours").is_empty());
         let removed = platform.uninstall(home.path()).expect("removed");
         assert_eq!(removed.file.as_ref(), Some(&path));
-        assert!(!path.exists() && !removed.commands.is_empty());
+        assert!(!path.exists());
+        assert!(platform.stop(home.path()).expect("nothing to stop").is_empty());
         assert_eq!(platform.uninstall(home.path()).expect("nothing to do").file, None);
     }
 }
@@ -38,6 +40,7 @@ fn somebody_else_s_file_is_left_alone() {
     std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
     std::fs::write(&path, "[Service]\nExecStart=/bin/true\n").expect("written");
     assert!(matches!(Platform::Systemd.install(home.path(), &service()), Err(Error::Foreign(_))));
+    assert!(matches!(Platform::Systemd.stop(home.path()), Err(Error::Foreign(_))));
     assert!(matches!(Platform::Systemd.uninstall(home.path()), Err(Error::Foreign(_))));
     assert!(path.exists());
 }

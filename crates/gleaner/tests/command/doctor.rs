@@ -34,3 +34,49 @@ fn the_doctor_fails_where_nothing_can_be_shared() {
     let wgsl = findings.as_array().expect("a list").iter().find(|finding| finding["capability"] == "wgsl");
     assert_eq!(wgsl.expect("it was tried")["works"], false);
 }
+
+/// A `systemctl` that writes down what it was told.
+fn recorder(folder: &std::path::Path) -> std::path::PathBuf {
+    use std::os::unix::fs::PermissionsExt;
+    let bin = folder.join("bin");
+    std::fs::create_dir_all(&bin).expect("a folder");
+    let script = format!("#!/bin/sh\necho \"$@\" >> {}\n", folder.join("told").display());
+    std::fs::write(bin.join("systemctl"), script).expect("written");
+    std::fs::set_permissions(bin.join("systemctl"), std::fs::Permissions::from_mode(0o755)).expect("executable");
+    bin
+}
+
+#[test]
+fn a_service_is_set_up_started_stopped_and_removed() {
+    let home = tempfile::tempdir().expect("a folder");
+    let bin = recorder(home.path());
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap_or_default());
+    let share = |last: &str| {
+        let state = home.path().join("state");
+        let mut command = crate::network::gleaner();
+        command.env("HOME", home.path()).env("PATH", &path).arg("--dir").arg(state);
+        let output =
+            command.args(["share", "--hub", "http://127.0.0.1:9", "--dedicated", last]).output().expect("it runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let unit = home.path().join(".config/systemd/user/gleaner.service");
+    assert!(share("--install").contains("the service runs"));
+    let text = std::fs::read_to_string(&unit).expect("a unit");
+    assert!(
+        text.contains("--dedicated") && text.contains("http://127.0.0.1:9") && !text.contains("--install"),
+        "{text}"
+    );
+    assert!(share("--uninstall").contains("the service has ended"));
+    assert!(!unit.exists());
+    assert!(share("--uninstall").contains("there is no service"));
+    let told = std::fs::read_to_string(home.path().join("told")).expect("it was told");
+    let told: Vec<&str> = told.lines().collect();
+    let expected = [
+        "--user daemon-reload",
+        "--user enable --now gleaner.service",
+        "--user disable --now gleaner.service",
+        "--user daemon-reload",
+    ];
+    assert_eq!(told, expected);
+}

@@ -113,7 +113,18 @@ impl Platform {
         Ok(Done { file: Some(path), commands, words: words.to_owned() })
     }
 
-    /// Takes it away again; without it, nothing is done. The commands stop what runs, and have to be run first.
+    /// The commands that stop what runs, to be run before it is taken away; none without it.
+    pub fn stop(self, home: &Path) -> Result<Vec<Vec<String>>, Error> {
+        let Some(path) = self.file(home).filter(|path| path.exists()) else { return Ok(Vec::new()) };
+        refuse_foreign(&path)?;
+        Ok(match self {
+            Self::Systemd => systemd::stop(),
+            Self::Launchd => launchd::stop(),
+            Self::Windows => Vec::new(),
+        })
+    }
+
+    /// Takes it away again; without it, nothing is done.
     pub fn uninstall(self, home: &Path) -> Result<Done, Error> {
         let Some(path) = self.file(home) else {
             return Ok(Done { file: None, commands: Vec::new(), words: windows::REMOVE.to_owned() });
@@ -125,9 +136,8 @@ impl Platform {
         let source = |source| Error::File { action: "remove", path: path.clone(), source };
         std::fs::remove_file(&path).map_err(source)?;
         let commands = match self {
-            Self::Systemd => systemd::stop(),
-            Self::Launchd => launchd::stop(),
-            Self::Windows => Vec::new(),
+            Self::Systemd => systemd::forget(),
+            Self::Launchd | Self::Windows => Vec::new(),
         };
         Ok(Done { file: Some(path), commands, words: String::new() })
     }

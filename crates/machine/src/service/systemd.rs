@@ -71,5 +71,9 @@ pub(super) fn start() -> Vec<Vec<String>> {
 }
 
 pub(super) fn stop() -> Vec<Vec<String>> {
-    vec![words(&["systemctl", "--user", "disable", "--now", NAME]), words(&["systemctl", "--user", "daemon-reload"])]
+    vec![words(&["systemctl", "--user", "disable", "--now", NAME])]
+}
+
+pub(super) fn forget() -> Vec<Vec<String>> {
+    vec![words(&["systemctl", "--user", "daemon-reload"])]
 }
