@@ -53,7 +53,7 @@ fn a_service_is_set_up_started_stopped_and_removed() {
     let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap_or_default());
     let share = |last: &str| {
         let state = home.path().join("state");
-        let mut command = crate::network::gleaner();
+        let mut command = gleaner();
         command.env("HOME", home.path()).env("PATH", &path).arg("--dir").arg(state);
         let output =
             command.args(["share", "--hub", "http://127.0.0.1:9", "--dedicated", last]).output().expect("it runs");
