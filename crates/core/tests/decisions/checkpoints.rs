@@ -1,5 +1,5 @@
 use crate::network::{Network, array, job, offer, output, task};
-use gleaner_core::{Core, Event};
+use gleaner_core::{Core, Effect, Event};
 use gleaner_wire::api::JobState;
 use gleaner_wire::{AttemptId, JobId, StartAttempt, WorkerId};
 
@@ -29,6 +29,19 @@ fn the_next_attempt_goes_on_from_what_was_last_saved() {
     assert_eq!((next, again.checkpoint), (other, Some(output(2))));
     network.deliver(other, &again, 10);
     assert_eq!(network.state(id), JobState::Done);
+}
+
+#[test]
+fn a_job_says_how_many_of_its_tasks_would_not_begin_again() {
+    let (mut network, id, (worker, start), _) = running();
+    let saved = |network: &Network| network.core.job_view(id).expect("it is there").groups[0].saved;
+    assert_eq!(saved(&network), 0);
+    let event = |number| Event::Saved { worker, attempt: start.attempt, checkpoint: output(number) };
+    assert_eq!(network.effects_of(event(1)), [Effect::AnnounceJob { job: id }], "whoever waits for it hears of it");
+    assert_eq!(network.effects_of(event(2)), [], "later ones are no news");
+    assert_eq!(saved(&network), 1);
+    network.deliver(worker, &start, 10);
+    assert_eq!(saved(&network), 0);
 }
 
 #[test]

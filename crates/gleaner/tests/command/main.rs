@@ -12,6 +12,7 @@ mod network;
 mod podman;
 mod programs;
 
+mod addon;
 mod chaos;
 mod data;
 mod demo;
@@ -25,4 +26,6 @@ mod outside;
 mod page;
 mod processes;
 mod provider;
+mod quote;
 mod snapshots;
+mod training;
