@@ -6,6 +6,7 @@ another machine it goes on from there, and ends with the very loss that it would
 import argparse
 import os
 import pathlib
+import time
 
 import numpy as np
 
@@ -72,6 +73,7 @@ def main():
     parser.add_argument("--steps", type=int, default=4000)
     parser.add_argument("--hidden", type=int, default=32)
     parser.add_argument("--every", type=int, default=200, help="steps between two checkpoints")
+    parser.add_argument("--rest", type=float, default=0, help="seconds between two steps, to watch a short training")
     told = parser.parse_args()
     points, wanted = spirals(2000, np.random.default_rng(1))
     state, done = load(told.hidden)
@@ -81,6 +83,7 @@ def main():
         if (number + 1) % told.every == 0:
             save(state, number + 1)
             print(f"step {number + 1} loss {loss:.12f}", flush=True)
+        time.sleep(told.rest)
     (OUT / "loss.txt").write_text(f"{told.lr} {loss:.15f}\n")
     np.savez(OUT / "model.npz", *state[:6])
 

@@ -2,14 +2,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use gleaner_wire::api::Submitted;
+use gleaner_wire::api::{QuoteView, Submitted};
 use gleaner_wire::job_file::{JOB_FILE_BYTES_MAX, JobFile, JobFileError, line_of};
 use gleaner_wire::render::steps;
 use gleaner_wire::{Hash, JobId, SignedOrder, WorkerKey};
 use reqwest::Method;
 use tokio::sync::watch;
 
-use crate::data::{Account, Attendant, Attending, Inputs, JobKeys, Local, PushProgress, Steer};
+use crate::data::{Account, Attendant, Attending, Bringing, Inputs, JobKeys, Local, PushProgress, Steer};
 use crate::{Client, Error};
 
 /// A job file that was read, with the number of its one submission: sent twice, it makes one job.
@@ -68,6 +68,19 @@ impl Draft {
         let line = line_of(&self.text, at);
         let reason = if line.is_some() { reason } else { format!("{at}: {reason}") };
         Error::JobFile { path: self.path.clone(), line, reason }
+    }
+}
+
+impl Draft {
+    /// An error of the hub, at its place in the file if it is about one.
+    fn refused(&self, error: Error) -> Error {
+        match error {
+            Error::Refused(problem) => match &problem.at {
+                Some(at) => self.wrong(at, problem.detail),
+                None => Error::Refused(problem),
+            },
+            other => other,
+        }
     }
 }
 
@@ -131,13 +144,33 @@ impl Client {
         mut progress: impl FnMut(&str, &PushProgress),
     ) -> Result<Package<'a>, Error> {
         let account = self.account()?;
-        let (pushed, keys, roots) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
-        let (owner, direct) = (self.requester(), way == Way::Direct);
-        let mut inputs = Inputs { account, hub: self.data(), owner, draft, pushed, keys, direct, roots, steer };
+        let bringing = match way {
+            Way::Hub => Bringing::All,
+            Way::Direct => Bringing::Lists,
+        };
+        let mut inputs = self.inputs(draft, bringing, steer)?;
         let file = inputs.push_all(&mut progress).await?;
         let (locals, keys) = (inputs.locals(), JobKeys::of(account, &file, draft.submission, &inputs.keys));
         let body = serde_json::to_vec(&file).map_err(|error| Error::answer(self.url(), error))?;
         Ok(Package { draft, file, keys, locals, body })
+    }
+
+    fn inputs<'a>(
+        &'a self,
+        draft: &'a Draft,
+        bringing: Bringing,
+        steer: Option<watch::Receiver<Steer>>,
+    ) -> Result<Inputs<'a>, Error> {
+        let (pushed, keys, roots) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
+        let (account, hub, owner) = (self.account()?, self.data(), self.requester());
+        Ok(Inputs { account, hub, owner, draft, pushed, keys, bringing, roots, steer })
+    }
+
+    /// What a job would cost. Its files are read here as far as they have changed, so that the hub can tell whether it
+    /// knows them; none of them is sent.
+    pub async fn quote(&self, draft: &Draft) -> Result<QuoteView, Error> {
+        let file = self.inputs(draft, Bringing::Names, None)?.push_all(&mut |_, _| {}).await?;
+        self.put_in("/quote", &file).await.map_err(|error| draft.refused(error))
     }
 
     /// Gives workers the keys of a job that was just submitted.
@@ -171,13 +204,7 @@ impl Client {
             }
             None => request.header("gleaner-requester", self.requester()),
         };
-        match self.connection.json(request).await {
-            Err(Error::Refused(problem)) => Err(match &problem.at {
-                Some(at) => draft.wrong(at, problem.detail),
-                None => Error::Refused(problem),
-            }),
-            outcome => outcome,
-        }
+        self.connection.json(request).await.map_err(|error| draft.refused(error))
     }
 }
 

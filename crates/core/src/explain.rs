@@ -4,11 +4,11 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use gleaner_wire::api::{ExplainView, ReasonView, RunningView, WaitingView};
-use gleaner_wire::{InputSpec, JobId, State};
+use gleaner_wire::{InputSpec, JobId, Needs, State, WorkerId};
 
 use crate::attempt::{Attempt, Why};
 use crate::data::{Inputs, Moving};
-use crate::job::{Group, Job, Phase};
+use crate::job::{Group, Job, Phase, Trouble};
 use crate::place::Seat;
 use crate::state::Core;
 
@@ -17,7 +17,7 @@ const RUNNING_MAX: usize = 100;
 
 /// Why a seat does not take a task; in the order in which it is found out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Because {
+pub(crate) enum Because {
     Offline,
     Disqualified,
     Paused,
@@ -69,7 +69,9 @@ impl Core {
             if job.out_of_money {
                 reasons.push(reason("budget_held", "the price cap is set aside for what runs now", None));
             }
-            reasons.extend(self.seat_reasons(group));
+            let trouble = group.peek(None).and_then(|index| group.troubles.get(&index));
+            let lacks_data = |worker| self.moving(group, worker).bytes > 0;
+            reasons.extend(self.seat_reasons(&group.plan.needs, trouble, lacks_data));
         }
         Some(WaitingView { task: group.plan.spec.name.clone(), queued, reasons })
     }
@@ -85,33 +87,43 @@ impl Core {
         .collect()
     }
 
-    fn seat_reasons(&self, group: &Group) -> Vec<ReasonView> {
+    /// Why seats do not take a task with these needs and this history.
+    pub(crate) fn seat_reasons(
+        &self,
+        needs: &Needs,
+        trouble: Option<&Trouble>,
+        lacks_data: impl Fn(WorkerId) -> bool,
+    ) -> Vec<ReasonView> {
         if self.seats.is_empty() {
             return [reason("no_workers", "no worker has joined this hub; start one with `gleaner share`", None)]
                 .into();
         }
         let mut counts: BTreeMap<Because, u64> = BTreeMap::new();
         for seat in &self.seats {
-            *counts.entry(self.because(group, seat)).or_default() += 1;
+            let because = match self.because(needs, trouble, seat) {
+                Some(because) => because,
+                None if lacks_data(seat.worker) => Because::LacksData,
+                None => Because::HeldBack,
+            };
+            *counts.entry(because).or_default() += 1;
         }
-        counts.into_iter().map(|(because, count)| words(because, count, group)).collect()
+        counts.into_iter().map(|(because, count)| words(because, count, needs)).collect()
     }
 
-    fn because(&self, group: &Group, seat: &Seat) -> Because {
+    /// Why a seat cannot take a task with these needs now; none if it could.
+    pub(crate) fn because(&self, needs: &Needs, trouble: Option<&Trouble>, seat: &Seat) -> Option<Because> {
         let worker = &self.workers[seat.worker.0 as usize];
-        let needs = &group.plan.needs;
-        let trouble = group.peek(None).and_then(|index| group.troubles.get(&index));
         let named = self.classes.named(needs);
         let Some(offered) = seat.runtime(needs.runtime) else {
             let device = worker.offer.devices.get(usize::from(seat.device));
             let offers = device.is_some_and(|device| device.runtimes.iter().any(|of| of.runtime == needs.runtime));
-            return match (offers, worker.state) {
+            return Some(match (offers, worker.state) {
                 (false, _) => Because::NoRuntime,
                 (true, State::Offline) => Because::Offline,
                 (true, _) => Because::Untested,
-            };
+            });
         };
-        if worker.state == State::Offline || !seat.offered {
+        let because = if worker.state == State::Offline || !seat.offered {
             Because::Offline
         } else if !needs.device.accepts(seat.kind) {
             Because::OtherKind
@@ -143,10 +155,10 @@ impl Core {
                 State::Probation => Because::OnProbation,
                 State::Available | State::Busy if seat.testing => Because::Testing,
                 State::Available | State::Busy if seat.in_flight >= seat.slots => Because::AllBusy,
-                State::Available | State::Busy if self.moving(group, seat.worker).bytes > 0 => Because::LacksData,
-                State::Available | State::Busy => Because::HeldBack,
+                State::Available | State::Busy => return None,
             }
-        }
+        };
+        Some(because)
     }
 
     fn running(&self, job: &Job, slot: u32, attempt: &Attempt) -> RunningView {
@@ -183,8 +195,7 @@ impl Core {
     }
 }
 
-fn words(because: Because, count: u64, group: &Group) -> ReasonView {
-    let needs = &group.plan.needs;
+fn words(because: Because, count: u64, needs: &Needs) -> ReasonView {
     let region = needs.region.as_deref().unwrap_or("any");
     let (code, text): (&str, String) = match because {
         Because::Offline => ("offline", "its worker is not connected".into()),

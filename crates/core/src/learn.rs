@@ -60,6 +60,11 @@ impl Programs {
         self.table[id.0 as usize].users -= 1;
     }
 
+    /// The program with this key, if it is known.
+    pub fn find(&self, key: &Hash) -> Option<ProgramId> {
+        self.by_key.get(key).copied()
+    }
+
     /// The predicted time on a device of this speed; `None` before the first run.
     pub fn predict(&self, id: ProgramId, speed: u32) -> Option<Micros> {
         let program = &self.table[id.0 as usize];

@@ -1,4 +1,4 @@
-//! Every decision of a hub, pure: plan, place, lease, blame, share, pay.
+//! Every decision of a hub, pure: plan, quote, place, lease, blame, share, pay.
 //!
 //! Events go in, effects come out: `Core::apply` never waits, reads a clock, draws chance or logs. The hub journals events
 //! before it applies them, so replaying the journal gives the same state; the simulator runs this very code.
@@ -31,6 +31,7 @@ mod place;
 pub mod plan;
 pub mod pool;
 mod queue;
+mod quote;
 mod screen;
 mod share;
 mod standing;
@@ -42,5 +43,6 @@ pub use effect::Effect;
 pub use event::{Closing, Event, Session, Ticket};
 pub use params::Params;
 pub use pay::{Bill, Receipt};
+pub use quote::TooManyKinds;
 pub use state::{Core, SnapshotError, Totals};
 pub use view::AttemptLabel;

@@ -147,7 +147,7 @@ impl Core {
             Event::Screened { worker, session, device, runtime, outcome } => {
                 self.on_screened(worker, session, (device, runtime), outcome, effects);
             }
-            Event::Saved { worker, attempt, checkpoint } => self.on_saved(worker, attempt, checkpoint),
+            Event::Saved { worker, attempt, checkpoint } => self.on_saved(worker, attempt, checkpoint, effects),
             Event::WorkerReadmitted { worker } => self.on_worker_readmitted(worker, effects),
             Event::LeasesRenewed { worker, held } => self.on_leases_renewed(worker, &held),
             Event::Holds { worker, held } => self.on_holds(worker, &held),

@@ -239,6 +239,7 @@ impl Core {
             done: u64::from(group.done),
             running: u64::from(group.running),
             queued: u64::from(group.ready()),
+            saved: group.checkpoints.len() as u64,
             predicted_micros: self.programs.predict(group.program, SPEED_REFERENCE).map(|micros| micros.0),
         }
     }

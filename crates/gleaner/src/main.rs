@@ -19,6 +19,7 @@ mod pending;
 mod price;
 mod progress;
 mod purse;
+mod quote;
 mod run;
 mod service;
 mod settings;
@@ -64,6 +65,8 @@ enum Verb {
     Doctor(doctor::Args),
     /// Submit a job, watch it and fetch its results
     Run(run::Args),
+    /// Say what a job would cost; nothing is paid or sent
+    Quote(quote::Args),
     /// Look at jobs and steer them
     #[command(subcommand)]
     Job(job::Verb),
@@ -140,6 +143,7 @@ async fn perform(cli: Cli) -> Result<ExitCode> {
         Verb::Share(args) => share::perform(settings, &args).await,
         Verb::Doctor(args) => doctor::perform(settings, &args).await,
         Verb::Run(args) => run::perform(settings, &args).await,
+        Verb::Quote(args) => quote::perform(settings, &args).await,
         Verb::Job(verb) => job::perform(settings, verb).await,
         Verb::Data(verb) => data::perform(settings, verb).await,
         Verb::Worker(verb) => worker::perform(settings, verb).await,

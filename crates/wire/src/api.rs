@@ -130,6 +130,9 @@ pub struct GroupView {
     pub running: u64,
     /// How many wait to be placed.
     pub queued: u64,
+    /// How many that are not done have saved how far they are.
+    #[serde(default)]
+    pub saved: u64,
     /// Predicted running time of one on the reference machine, once learned, in microseconds.
     pub predicted_micros: Option<u64>,
 }
@@ -170,6 +173,55 @@ pub struct FailureView {
     pub consequence: String,
     /// When.
     pub at: Millis,
+}
+
+/// What a job would cost, before anything is paid.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QuoteView {
+    /// How many tasks it has.
+    pub tasks: u64,
+    /// What it should cost, whatever its cap is; none while that is not known of one of its `[[task]]`s.
+    pub expected: Option<Amount>,
+    /// What it never costs more than.
+    pub cap: Amount,
+    /// How long it should take, its `[[task]]`s one after the other, in milliseconds.
+    pub time_ms: Option<Millis>,
+    /// On how many earlier tasks that rests: the least of its `[[task]]`s.
+    pub rests_on: u64,
+    /// Its `[[task]]`s.
+    pub groups: Vec<GroupQuote>,
+}
+
+/// What one `[[task]]` of a job would cost.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GroupQuote {
+    /// Its name.
+    pub task: String,
+    /// How many tasks it stands for.
+    pub tasks: u64,
+    /// How long one should take where it would run, in microseconds, as four of five earlier ones did not exceed.
+    pub each_micros: Option<u64>,
+    /// How many earlier tasks like it that rests on.
+    pub rests_on: u64,
+    /// What the devices here that fit ask for a second; none if there are none.
+    pub per_second: Option<AskedView>,
+    /// What all of it should cost; none if its length is not known or no device here fits.
+    pub expected: Option<Amount>,
+    /// How long all of it should take on the devices that would be chosen, in milliseconds.
+    pub time_ms: Option<Millis>,
+    /// Workers that could take it now.
+    pub workers: u64,
+    /// If none could: why, with how many devices each reason holds for.
+    pub reasons: Vec<ReasonView>,
+}
+
+/// What devices ask for a second of one slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AskedView {
+    /// The least.
+    pub lowest: Amount,
+    /// The middle, slot by slot.
+    pub median: Amount,
 }
 
 /// Why tasks of one group wait.

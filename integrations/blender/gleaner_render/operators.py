@@ -57,7 +57,7 @@ class Step:
             state.message = str(problem)
             self.report({"ERROR"}, str(problem))
             return {"CANCELLED"}
-        state.is_running = True
+        state.is_running, state.fraction, state.message = True, 0.0, ""
         bpy.app.timers.register(self.tick(), first_interval=PACE_S)
         return {"FINISHED"}
 
@@ -78,8 +78,9 @@ class GLEANER_OT_quote(Step, bpy.types.Operator):
             state = bpy.context.window_manager.gleaner
             state.is_running = False
             answer = call.answer()
-            state.price = str(answer.get("price", "")) if isinstance(answer, dict) else ""
-            state.message = (call.said().strip().splitlines() or [""])[-1] if call.failed() else ""
+            answer = answer if isinstance(answer, dict) else {}
+            state.price = str(answer.get("price", ""))
+            state.message = call.problem() or program.quote_words(answer)
             shutil.rmtree(call.folder, ignore_errors=True)
             redraw()
             return None
@@ -112,7 +113,7 @@ class GLEANER_OT_render(Step, bpy.types.Operator):
 
 def end(state, run):
     state.is_running = False
-    state.message = run.problem() or "done: {} pictures in {}".format(len(run.pictures()), run.results)
+    state.message = run.problem() or run.outcome()
     if run.problem() is None:
         state.results = run.results
         show(run.pictures())

@@ -7,6 +7,9 @@ import shutil
 import subprocess
 
 
+LINES_MAX = 6
+
+
 class Missing(Exception):
     """There is no such program."""
 
@@ -50,9 +53,39 @@ class Call:
         except ValueError:
             return None
 
+    def problem(self):
+        """Why it failed and what to do, or None."""
+        if not self.failed():
+            return None
+        return problem_in(self.said()) or "gleaner ended with code {}".format(self.process.returncode)
+
     def stop(self):
         if not self.ended():
             self.process.terminate()
+
+
+def problem_in(said):
+    """The error with its cause and advice; else what the job failed of; else the last words."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    for at in reversed(range(len(lines))):
+        if lines[at].startswith("error:"):
+            return "\n".join(lines[at : at + LINES_MAX])
+    failed = [line for line in lines if line.startswith("failed:")]
+    return (failed or lines or [""])[-1]
+
+
+def quote_words(quote):
+    """What stands beside a price: what it rests on, and who could render now."""
+    if not quote:
+        return ""
+    if quote.get("expected") is None:
+        words = ["nothing like it has run here yet: this is the most it can cost"]
+    else:
+        words = ["at most {} GLN; rests on {} tasks".format(quote.get("cap"), quote.get("rests_on"))]
+    waiting = [group for group in quote.get("groups", ()) if group.get("workers") == 0]
+    for reason in waiting[0].get("reasons", ()) if waiting else ():
+        words.append("no worker could take it now: {}".format(reason.get("text")))
+    return "\n".join(words[:LINES_MAX])
 
 
 class Run:
@@ -67,6 +100,7 @@ class Run:
         self.number = None
         self.done = 0
         self.tasks = 0
+        self.spent = None
 
     def step(self):
         """True while it goes on."""
@@ -87,16 +121,19 @@ class Run:
         if isinstance(view, dict):
             self.done = int(view.get("done", self.done))
             self.tasks = int(view.get("tasks", self.tasks))
+            self.spent = view.get("spent", self.spent)
 
     def fraction(self):
         return self.done / self.tasks if self.tasks else 0.0
 
     def problem(self):
-        """Why it failed, or None."""
-        if not self.call.failed():
-            return None
-        lines = [line for line in self.call.said().splitlines() if line.strip()]
-        return lines[-1] if lines else "gleaner ended with code {}".format(self.call.process.returncode)
+        return self.call.problem()
+
+    def outcome(self):
+        """What there is now, where, and what it has cost."""
+        count = len(self.pictures())
+        cost = ", {} GLN".format(self.spent) if self.spent is not None else ""
+        return "done: {} picture{} in {}{}".format(count, "" if count == 1 else "s", self.results, cost)
 
     def pictures(self):
         """What was delivered, in the order of the frames; pieces of frames are none."""

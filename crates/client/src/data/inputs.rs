@@ -11,7 +11,18 @@ use tokio::sync::watch;
 use super::{Account, HubData, Local, Opens, Pull, Push, PushProgress, Steer};
 use crate::{Draft, Error};
 
-/// Pushes what a job file names.
+/// What is done with what a job file names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Bringing {
+    /// It is pushed to the hub.
+    All,
+    /// Workers get large inputs from this machine, and the hub only the lists of them.
+    Lists,
+    /// It is only named, as it would be on the hub.
+    Names,
+}
+
+/// Turns what a job file names into datasets.
 pub(crate) struct Inputs<'a> {
     pub(crate) account: &'a Account,
     pub(crate) hub: &'a HubData,
@@ -19,8 +30,7 @@ pub(crate) struct Inputs<'a> {
     pub(crate) draft: &'a Draft,
     pub(crate) pushed: BTreeMap<String, DataRef>,
     pub(crate) keys: BTreeMap<Hash, DatasetKey>,
-    /// Whether workers get large inputs from this machine, and the hub only the lists of them.
-    pub(crate) direct: bool,
+    pub(crate) bringing: Bringing,
     /// The roots of everything that the job reads.
     pub(crate) roots: BTreeSet<BlobRef>,
     pub(crate) steer: Option<watch::Receiver<Steer>>,
@@ -91,12 +101,19 @@ impl Inputs<'_> {
             name: None,
             checksum: false,
             steer: self.steer.clone(),
-            direct: self.direct,
+            direct: self.bringing == Bringing::Lists,
         };
-        let pushed = push.run(&path, |so_far| progress(&name, so_far)).await.map_err(|error| match error {
+        let unreadable = |error| match error {
             Error::Pack { reason, .. } => self.draft.wrong(at, format!("cannot read `{name}`: {reason}")),
             other => other,
-        })?;
+        };
+        if self.bringing == Bringing::Names {
+            let data = push.reckon(&path).await.map_err(unreadable)?;
+            self.pushed.insert(name, data);
+            *source = Source::Data(data);
+            return Ok(());
+        }
+        let pushed = push.run(&path, |so_far| progress(&name, so_far)).await.map_err(unreadable)?;
         self.roots.insert(pushed.data.root);
         self.keys.insert(pushed.data.root.id, pushed.key);
         self.pushed.insert(name, pushed.data);
@@ -127,6 +144,9 @@ impl Inputs<'_> {
         let all = self.hub.datasets().await?;
         let missing = || self.draft.wrong(at, format!("no dataset `{name}` was pushed to this hub"));
         let found = self.account.find(&all, name).ok_or_else(missing)?;
+        if self.bringing == Bringing::Names {
+            return Ok(found.data);
+        }
         let keys = self.account.keys();
         let pull = Pull { hub: self.hub, root: found.data.root, opens: Opens::of(found, &keys), steer: None };
         self.roots.insert(found.data.root);
@@ -137,6 +157,9 @@ impl Inputs<'_> {
     /// What opens a dataset that was pushed before, by this account or through the hub's inbox. Its root says what is in
     /// it, so whoever gives the key cannot change that.
     async fn learn(&mut self, data: DataRef) -> Result<(), Error> {
+        if self.bringing == Bringing::Names {
+            return Ok(());
+        }
         self.roots.insert(data.root);
         if !self.keys.contains_key(&data.root.id) {
             let sealed = super::pull::root_of(self.hub, data.root).await?;

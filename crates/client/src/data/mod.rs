@@ -17,7 +17,7 @@ pub use attend::{Attendant, Attending};
 pub use direct::Local;
 pub use gleaner_data::pack::Counts;
 pub use hub::{HubData, Kept, KeysFound, List};
-pub(crate) use inputs::Inputs;
+pub(crate) use inputs::{Bringing, Inputs};
 pub use keys::JobKeys;
 pub use pull::{Opens, Pull, PullProgress, Pulled, root_of, root_within};
 pub use push::{Push, PushProgress, Pushed, Steer};

@@ -120,6 +120,24 @@ impl Push<'_> {
         }
     }
 
+    /// What a folder or file would be on the hub; nothing is sent, and nothing remembered. What was pushed before and has
+    /// not changed gets the name that it has there.
+    pub async fn reckon(&self, path: &Path) -> Result<DataRef, Error> {
+        let (level, adapt) = level::begin_with(path, &self.account.level(self.hub.url()));
+        let (path, account, checksum) = (path.to_owned(), self.account.clone(), self.checksum);
+        let index = self.account.index(self.hub.url());
+        let reckoning = tokio::task::spawn_blocking(move || {
+            let keys = account.keys();
+            let mut index = open_index(&path, || Index::open_forgetful(&index, &keys))?;
+            let options = pack::Options { threads: threads(), level, adapt, checksum };
+            let packed = pack::pack(&path, &keys, &mut index, &Nowhere, options, &pack::Progress::default());
+            let packed = packed.map_err(|error| Error::pack(&path, &error))?;
+            let root = packed.sealed.blob;
+            Ok(DataRef { root, bytes: packed.listing.bytes + root.bytes })
+        });
+        reckoning.await.unwrap_or_else(|_| Err(Error::answer("the packer", "it ended by a defect")))
+    }
+
     async fn pack(
         &self,
         path: &Path,
@@ -251,6 +269,19 @@ impl Sink for ManifestOnly<'_> {
     }
 }
 
+/// Takes everything and keeps nothing.
+struct Nowhere;
+
+impl Sink for Nowhere {
+    fn put(&self, _: BlobRef, _: Vec<u8>) -> Result<(), PortError> {
+        Ok(())
+    }
+
+    fn flush(&self) -> Result<(), PortError> {
+        Ok(())
+    }
+}
+
 impl Work {
     fn run(self) -> Result<Packed, Error> {
         let keys = self.account.keys();
@@ -278,21 +309,30 @@ impl Work {
     }
 
     fn pack(&self, keys: &Keys, index: &mut Index, sink: &dyn Sink) -> Result<Packed, Error> {
-        let threads = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
-        let options = pack::Options { threads, level: self.level, adapt: self.adapt, checksum: self.checksum };
+        let options =
+            pack::Options { threads: threads(), level: self.level, adapt: self.adapt, checksum: self.checksum };
         let packed = pack::pack(&self.path, keys, index, sink, options, &self.counters);
         packed.map_err(|error| Error::pack(&self.path, &error))
     }
 
     fn open_index(&self, path: &Path, keys: &Keys) -> Result<Index, Error> {
-        let begun = Instant::now();
-        loop {
-            match Index::open(path, keys) {
-                Err(index::Error::Busy { .. }) if begun.elapsed() < BUSY_TIME_MAX => {
-                    std::thread::sleep(Duration::from_millis(50));
-                }
-                opened => return opened.map_err(|error| Error::pack(&self.path, &pack::Error::Index(error))),
+        open_index(&self.path, || Index::open(path, keys))
+    }
+}
+
+fn threads() -> usize {
+    std::thread::available_parallelism().map_or(2, std::num::NonZero::get)
+}
+
+/// Opens an index that another push of the same account may have for a while.
+fn open_index(path: &Path, open: impl Fn() -> Result<Index, index::Error>) -> Result<Index, Error> {
+    let begun = Instant::now();
+    loop {
+        match open() {
+            Err(index::Error::Busy { .. }) if begun.elapsed() < BUSY_TIME_MAX => {
+                std::thread::sleep(Duration::from_millis(50));
             }
+            opened => return opened.map_err(|error| Error::pack(path, &pack::Error::Index(error))),
         }
     }
 }

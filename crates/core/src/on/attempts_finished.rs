@@ -103,15 +103,22 @@ impl Core {
 
 impl Core {
     /// An attempt has saved how far it is: whoever tries the task next goes on from there.
-    pub(crate) fn on_saved(&mut self, worker: WorkerId, attempt: AttemptId, checkpoint: Output) {
+    pub(crate) fn on_saved(
+        &mut self,
+        worker: WorkerId,
+        attempt: AttemptId,
+        checkpoint: Output,
+        effects: &mut Vec<Effect>,
+    ) {
         self.hear(worker);
         let Some(slot) = self.attempts.slot(attempt) else { return };
         let at = self.attempts.at(slot);
         let (job, group, index) = (at.job, usize::from(at.group), at.index);
         if at.worker == worker
-            && let Some(job) = self.jobs.get_mut(&job)
+            && let Some(state) = self.jobs.get_mut(&job)
+            && state.groups[group].checkpoints.insert(index, checkpoint).is_none()
         {
-            job.groups[group].checkpoints.insert(index, checkpoint);
+            effects.push(Effect::AnnounceJob { job });
         }
     }
 }

@@ -1,5 +1,5 @@
 use crate::network::{Network, array, job, offer, output, task};
-use gleaner_core::{Core, Event};
+use gleaner_core::{Core, Effect, Event};
 use gleaner_wire::api::JobState;
 use gleaner_wire::{AttemptId, Cause, JobId, StartAttempt, WorkerId};
 
@@ -40,6 +40,19 @@ fn a_program_that_fails_begins_anew_because_what_was_saved_may_be_why() {
         let (next, again) = network.started_one();
         assert_eq!((next, again.checkpoint), (other, kept.then(|| output(1))), "{cause}");
     }
+}
+
+#[test]
+fn a_job_says_how_many_of_its_tasks_would_not_begin_again() {
+    let (mut network, id, (worker, start), _) = running();
+    let saved = |network: &Network| network.core.job_view(id).expect("it is there").groups[0].saved;
+    assert_eq!(saved(&network), 0);
+    let event = |number| Event::Saved { worker, attempt: start.attempt, checkpoint: output(number) };
+    assert_eq!(network.effects_of(event(1)), [Effect::AnnounceJob { job: id }], "whoever waits for it hears of it");
+    assert_eq!(network.effects_of(event(2)), [], "later ones are no news");
+    assert_eq!(saved(&network), 1);
+    network.deliver(worker, &start, 10);
+    assert_eq!(saved(&network), 0);
 }
 
 #[test]

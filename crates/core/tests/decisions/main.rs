@@ -11,6 +11,7 @@ mod leases;
 mod network;
 mod orders;
 mod placement;
+mod quote;
 mod renderings;
 mod resting;
 mod screening;

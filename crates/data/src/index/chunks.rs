@@ -177,6 +177,25 @@ mod tests {
     }
 
     #[test]
+    fn a_forgetful_index_knows_what_was_kept_and_keeps_nothing() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("index");
+        let mut index = Index::open(&path, &keys()).expect("made");
+        let kept = index.remember_chunk(&Tag([1; 32]), &chunk(1), Grain::Fine, &[]).expect("remembered");
+        index.commit(kept).expect("committed");
+        drop(index);
+        let mut index = Index::open_forgetful(&path, &keys()).expect("opened");
+        assert_eq!(index.find(&Tag([1; 32])).expect("asked"), Some(Found::Chunk(kept)));
+        let told = index.remember_chunk(&Tag([2; 32]), &chunk(2), Grain::Fine, &[]).expect("remembered");
+        index.commit(told).expect("taken back later");
+        assert_eq!(index.find(&Tag([2; 32])).expect("asked"), Some(Found::Chunk(told)));
+        drop(index);
+        let index = Index::open(&path, &keys()).expect("opened");
+        assert_eq!(index.find(&Tag([1; 32])).expect("asked"), Some(Found::Chunk(kept)));
+        assert_eq!(index.find(&Tag([2; 32])).expect("asked"), None);
+    }
+
+    #[test]
     fn what_the_other_side_lost_is_forgotten_with_all_that_is_made_of_it() {
         let folder = tempfile::tempdir().expect("a folder");
         let mut index = Index::open(&folder.path().join("index"), &keys()).expect("made");

@@ -80,11 +80,29 @@ pub struct Index {
     db: Connection,
     /// The number of the newest chunk.
     last: Number,
+    keeping: Keeping,
+}
+
+/// What becomes of what an index is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Keeping {
+    Kept,
+    /// All of it is one transaction that never ends well.
+    Forgotten,
 }
 
 impl Index {
     /// Opens or makes the index of this account.
     pub fn open(path: &Path, keys: &Keys) -> Result<Self, Error> {
+        Self::open_as(path, keys, Keeping::Kept)
+    }
+
+    /// Opens it to find out what a push would be: it knows what the index knows, and forgets what it is told.
+    pub fn open_forgetful(path: &Path, keys: &Keys) -> Result<Self, Error> {
+        Self::open_as(path, keys, Keeping::Forgotten)
+    }
+
+    fn open_as(path: &Path, keys: &Keys, keeping: Keeping) -> Result<Self, Error> {
         let db = connect(path).map_err(|source| Error::Open { path: path.to_owned(), source })?;
         let proof = keys.tag(b"the owner of this index");
         let found: Option<Vec<u8>> = db.query_row("SELECT proof FROM owner", [], |row| row.get(0)).optional()?;
@@ -104,7 +122,7 @@ impl Index {
         }
         db.execute("INSERT INTO safe SELECT 0 WHERE NOT EXISTS (SELECT * FROM safe)", [])?;
         let last = db.query_row("SELECT coalesce(max(seq), 0) FROM sqlite_sequence", [], |row| row.get(0))?;
-        let mut index = Self { db, last: Number(last) };
+        let mut index = Self { db, last: Number(last), keeping };
         index.forget_unsafe()?;
         Ok(index)
     }
@@ -117,7 +135,10 @@ impl Index {
     /// Makes what was remembered so far survive a crash. Every chunk up to this one is safe.
     pub fn commit(&mut self, safe: Number) -> Result<(), Error> {
         self.db.prepare_cached("UPDATE safe SET number = ?1")?.execute([safe.0])?;
-        Ok(self.db.execute_batch("COMMIT; BEGIN IMMEDIATE")?)
+        match self.keeping {
+            Keeping::Kept => Ok(self.db.execute_batch("COMMIT; BEGIN IMMEDIATE")?),
+            Keeping::Forgotten => Ok(()),
+        }
     }
 
     /// Chunks that were on their way when the last push broke off may not have arrived.

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use gleaner_client::Client;
 use gleaner_wire::JobId;
-use gleaner_wire::api::{ExplainView, JobState};
+use gleaner_wire::api::{ExplainView, JobState, ReasonView};
 
 use crate::output::{data, json};
 use crate::words;
@@ -36,12 +36,17 @@ pub fn waiting(view: &ExplainView) -> Vec<String> {
     let mut lines = Vec::new();
     for waiting in &view.waiting {
         lines.push(format!("{} of `{}` waiting:", words::count(waiting.queued, "task"), words::plain(&waiting.task)));
-        for reason in &waiting.reasons {
-            let devices = reason.devices.map(|devices| format!("{}: ", words::count(devices, "device")));
-            lines.push(format!("  - {}{}", devices.unwrap_or_default(), words::plain(&reason.text)));
-        }
+        lines.extend(reasons(&waiting.reasons));
     }
     lines
+}
+
+/// A line for each reason.
+pub fn reasons(reasons: &[ReasonView]) -> impl Iterator<Item = String> {
+    reasons.iter().map(|reason| {
+        let devices = reason.devices.map(|devices| format!("{}: ", words::count(devices, "device")));
+        format!("  - {}{}", devices.unwrap_or_default(), words::plain(&reason.text))
+    })
 }
 
 fn render(view: &ExplainView) -> String {

@@ -14,6 +14,7 @@ mod network;
 mod podman;
 mod programs;
 
+mod addon;
 mod chaos;
 mod data;
 mod demo;
@@ -28,4 +29,6 @@ mod owner;
 mod page;
 mod processes;
 mod provider;
+mod quote;
 mod snapshots;
+mod training;

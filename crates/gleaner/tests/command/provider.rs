@@ -35,14 +35,7 @@ fn a_picture_in_tiles_has_the_bytes_of_the_same_picture_in_one_piece() {
     let workers = network.wait_for_tests(1);
     let tests: Vec<_> = workers[0].tests.iter().map(|test| (test.runtime, test.score.is_some(), &test.why)).collect();
     assert!(tests.iter().any(|(runtime, passed, _)| *runtime == Runtime::Blender && *passed), "{tests:?}");
-    let script = std::fs::read_to_string(sources().join("../../examples/render/scene.py")).expect("the example");
-    network.write("scene.py", script);
-    let blender = Command::new("blender")
-        .args(["--background", "--factory-startup", "--python"])
-        .arg(network.folder().join("scene.py"))
-        .output()
-        .expect("Blender (Debian: apt install blender)");
-    assert!(network.folder().join("scene.blend").exists(), "{}", String::from_utf8_lossy(&blender.stderr));
+    make_scene(&network);
     for (name, split) in [("whole", ""), ("tiles", "split = { tiles = [2, 2] }\n")] {
         let job = format!(
             "name = \"{name}\"\n[[task]]\nname = \"still\"\nruntime = \"blender\"\nprogram = \"scene.blend\"\n\
@@ -62,8 +55,20 @@ fn a_picture_in_tiles_has_the_bytes_of_the_same_picture_in_one_piece() {
     assert!(whole == tiles, "the pictures differ");
 }
 
+/// The example's scene, as `scene.blend` in the network's folder.
+pub fn make_scene(network: &Network) {
+    let script = std::fs::read_to_string(sources().join("../../examples/render/scene.py")).expect("the example");
+    network.write("scene.py", script);
+    let blender = Command::new("blender")
+        .args(["--background", "--factory-startup", "--python"])
+        .arg(network.folder().join("scene.py"))
+        .output()
+        .expect("Blender (Debian: apt install blender)");
+    assert!(network.folder().join("scene.blend").exists(), "{}", String::from_utf8_lossy(&blender.stderr));
+}
+
 /// The files below a path, or the file that it is.
-fn walk(path: &std::path::Path) -> Vec<std::path::PathBuf> {
+pub fn walk(path: &std::path::Path) -> Vec<std::path::PathBuf> {
     if path.is_file() {
         return vec![path.to_owned()];
     }

@@ -65,6 +65,7 @@ fn help_reads_well() {
         &["share"],
         &["doctor"],
         &["run"],
+        &["quote"],
         &["job"],
         &["job", "logs"],
         &["job", "fetch"],
@@ -131,12 +132,15 @@ fn listings_line_up() {
     let array = "name = \"squares\"\n[[task]]\nname = \"square\"\nruntime = \"wasm\"\nprogram = \"program.wasm\"\n\
                  args = [\"{index}\"]\neach = \"1..20\"\n";
     network.write("job.toml", array);
+    show("quote-unknown", &["quote", "job.toml"]);
     show("run", &["run", "job.toml", "--out", "out"]);
+    show("quote", &["quote", "job.toml"]);
     show("job-list", &["job", "list"]);
     show("job-show", &["job", "show", "1"]);
     show("job-explain-done", &["job", "explain", "1"]);
     show("job-fetch", &["job", "fetch", "1", "--out", "out"]);
     network.submit("impossible.toml", &format!("{array}needs = {{ region = \"atlantis\" }}\n"));
+    show("quote-impossible", &["quote", "impossible.toml"]);
     show("job-explain-impossible", &["job", "explain", "2"]);
     show("job-cancel", &["job", "cancel", "2"]);
     show("worker-pause", &["worker", "pause", "0"]);

@@ -1,4 +1,4 @@
-//! Taking a job: read it, plan it, check that its files are here, hand it to the keeper.
+//! Taking a job: read it, plan it, check that its files are here, hand it to the keeper. Or say what it would cost.
 use super::Shared;
 use super::problem::Problem;
 use crate::data::Data;
@@ -8,6 +8,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::IntoResponse;
 use gleaner_core::plan::{self, Graph};
+use gleaner_wire::api::QuoteView;
 use gleaner_wire::job_file::{JOB_FILE_BYTES_MAX, JobFile, JobFileError, Source, line_of};
 use gleaner_wire::{DataRef, Hash, SignedOrder};
 use std::sync::Arc;
@@ -42,8 +43,8 @@ pub(super) async fn submit(State(shared): State<Arc<Shared>>, request: Request) 
         check_order(&shared, order, &requester, &body)?;
     }
     let data = Arc::clone(&shared.data);
-    let planned = tokio::task::spawn_blocking(move || plan_job(form, &body, &data)).await;
-    let (graph, roots) = planned.map_err(|_| Problem::bad_request("the job could not be planned"))??;
+    let planned = tokio::task::spawn_blocking(move || plan_held(form, &body, &data)).await;
+    let (graph, roots) = planned.map_err(|_| not_planned())??;
     let submitted = shared.keeper.submit(submission, requester, graph, order).await?;
     let submitted = submitted.map_err(|reason| refused(reason.as_str()))?;
     super::data::keep_for_job(Arc::clone(&shared.data), submitted.job, roots, submission).await?;
@@ -51,7 +52,32 @@ pub(super) async fn submit(State(shared): State<Arc<Shared>>, request: Request) 
     Ok((StatusCode::CREATED, [(header::LOCATION, location)], Json(submitted)))
 }
 
-fn plan_job(form: Form, body: &[u8], data: &Data) -> Result<(Graph, Vec<Hash>), Problem> {
+/// `POST /api/v1/quote`: what a job would cost. Nothing that it names need be here.
+pub(super) async fn quote(State(shared): State<Arc<Shared>>, request: Request) -> Result<Json<QuoteView>, Problem> {
+    let form = form(request.headers())?;
+    let body = to_bytes(request.into_body(), JOB_FILE_BYTES_MAX).await.map_err(|_| too_large())?;
+    let planned = tokio::task::spawn_blocking(move || plan_job(form, &body).map(|(graph, _)| graph)).await;
+    let graph = planned.map_err(|_| not_planned())??;
+    let quote = shared.keeper.ask(move |core| core.quote(graph)).await?;
+    quote.map(Json).map_err(|reason| refused(reason.to_string()))
+}
+
+/// Plans a job whose files must all be here.
+fn plan_held(form: Form, body: &[u8], data: &Data) -> Result<(Graph, Vec<Hash>), Problem> {
+    let (graph, sources) = plan_job(form, body)?;
+    if let Some((at, dataset)) = sources.iter().find(|(_, dataset)| !data.holds(&dataset.root)) {
+        let reason = format!("the hub does not hold {dataset}: push it first");
+        let line = match form {
+            Form::Json => None,
+            Form::Toml => std::str::from_utf8(body).ok().and_then(|text| line_of(text, at)),
+        };
+        return Err(refused(reason).at(at, line));
+    }
+    Ok((graph, sources.into_iter().map(|(_, dataset)| dataset.root.id).collect()))
+}
+
+/// Plans a job, and says what it names: each with its place in the file.
+fn plan_job(form: Form, body: &[u8]) -> Result<(Graph, Vec<(String, DataRef)>), Problem> {
     let text = std::str::from_utf8(body).map_err(|_| refused("the job file is not UTF-8"))?;
     let file = match form {
         Form::Json => JobFile::from_json(body),
@@ -67,12 +93,7 @@ fn plan_job(form: Form, body: &[u8], data: &Data) -> Result<(Graph, Vec<Hash>), 
         Form::Toml => line_of(text, at),
     };
     let graph = plan::plan(&file).map_err(|error| refused(error.reason.to_string()).at(&error.at, line(&error.at)))?;
-    let sources = sources(&file);
-    if let Some((at, dataset)) = sources.iter().find(|(_, dataset)| !data.holds(&dataset.root)) {
-        let reason = format!("the hub does not hold {dataset}: push it first");
-        return Err(refused(reason).at(at, line(at)));
-    }
-    Ok((graph, sources.into_iter().map(|(_, dataset)| dataset.root.id).collect()))
+    Ok((graph, sources(&file)))
 }
 
 /// Every program and input that came with the job, with its place in the file.
@@ -155,6 +176,10 @@ fn submission(headers: &HeaderMap) -> Result<u128, Problem> {
 
 fn refused(reason: impl Into<String>) -> Problem {
     Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "job-refused", "the job is refused", reason)
+}
+
+fn not_planned() -> Problem {
+    Problem::bad_request("the job could not be planned")
 }
 
 fn too_large() -> Problem {

@@ -1,7 +1,7 @@
 //! What the API says when something is wrong.
 use crate::place::{Api, Place, array};
 use crate::worker::Worker;
-use gleaner_wire::api::Problem;
+use gleaner_wire::api::{Problem, QuoteView};
 use reqwest::{RequestBuilder, StatusCode};
 use serde_json::json;
 
@@ -72,6 +72,25 @@ async fn a_job_whose_program_is_not_there_is_refused_with_which() {
     let wrong = problem(job, StatusCode::UNPROCESSABLE_ENTITY).await;
     assert_eq!(wrong.at.as_deref(), Some("task[0].program"));
     assert!(wrong.detail.contains(&missing.to_string()), "{wrong:?}");
+}
+
+#[tokio::test]
+async fn a_job_is_quoted_without_its_data_and_nothing_comes_of_it() {
+    let place = Place::new().await;
+    let missing = gleaner_wire::DataRef::from(gleaner_wire::BlobRef::of(b"missing"));
+    let job = array(5, &missing.to_string());
+    let view: QuoteView =
+        place.api.post("/api/v1/quote").json(&job).send().await.unwrap().json().await.expect("a quote");
+    assert_eq!((view.tasks, view.expected, view.rests_on), (5, None, 0));
+    assert_eq!(view.groups[0].reasons[0].code, "no_workers");
+    assert_eq!(place.api.json("/api/v1/jobs").await, json!([]));
+    let stranger = place.api.client.post(format!("{}/api/v1/quote", place.api.url)).json(&job);
+    problem(stranger, StatusCode::UNAUTHORIZED).await;
+    let large = json!({ "name": "x".repeat(17 * 1024 * 1024) });
+    problem(place.api.post("/api/v1/quote").json(&large), StatusCode::PAYLOAD_TOO_LARGE).await;
+    let path = array(5, "program.wasm");
+    let wrong = problem(place.api.post("/api/v1/quote").json(&path), StatusCode::UNPROCESSABLE_ENTITY).await;
+    assert_eq!(wrong.at.as_deref(), Some("task[0].program"));
 }
 
 #[tokio::test]
