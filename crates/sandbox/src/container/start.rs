@@ -39,7 +39,8 @@ impl Engine {
         job.folder.prepare(Identity::for_programs(self.config.unprivileged))?;
         let disk = Disk::new(&job.folder, &job.limits)?;
         let group = self.group(&job)?;
-        let body = describe(&job, image, &self.config, &self.character, group.as_ref().map(Group::path))?;
+        let body =
+            describe(&job, image, &self.config, &self.character, &self.seccomp, group.as_ref().map(Group::path))?;
         let name = format!("gleaner-{}-{}", self.config.worker, job.attempt);
         let options = CreateContainerOptions { name: Some(name), ..CreateContainerOptions::default() };
         let made = self.docker.create_container(Some(options), body).await;
