@@ -2,9 +2,10 @@
 //!
 //! `cargo run --release -p gleaner-sandbox --example overhead [-- --host unix:///run/docker.sock --image NAME-OR-ARCHIVE]`
 //!
-//! Measures a program that does nothing and one that computes: bare, under bubblewrap and in a container, each beside the bare
-//! run of the same program in the same round. Cold is a container whose image is loaded or fetched first, warm one whose image
-//! is there. Without `--host` it starts a podman of its own with an image of busybox, and where gVisor is installed another
+//! Prints two tables of medians. The first is of a program that does nothing, from the order to start it to the news of its
+//! end: bare, under bubblewrap and in a container. Cold is a container whose image is loaded or fetched first, warm one whose
+//! image is there. The second is of a program that computes and takes its own time, so that starting it does not count; each
+//! run is compared with a bare one of the same round. Without `--host` it starts a podman of its own with an image of busybox, and where gVisor is installed another
 //! one with that. The image needs `busybox`, and so does this machine. The helper is this very program.
 #![cfg(target_os = "linux")]
 #![expect(clippy::print_stdout, reason = "figures are for whoever asked for them")]
@@ -33,7 +34,13 @@ use std::time::{Duration, Instant};
 const ROUNDS: usize = 7;
 const IMAGE_TIME_MAX: Duration = Duration::from_secs(3600);
 const NOTHING: &[&str] = &["busybox", "true"];
-const WORK: &[&str] = &["busybox", "sh", "-c", "i=0; while [ $i -lt 3000000 ]; do i=$((i+1)); done"];
+/// Prints when it began and ended, in seconds.
+const WORK: &[&str] = &[
+    "busybox",
+    "sh",
+    "-c",
+    "read a _ < /proc/uptime; i=0; while [ $i -lt 1000000 ]; do i=$((i+1)); done; read b _ < /proc/uptime; echo $a $b",
+];
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -66,10 +73,12 @@ async fn measure(arguments: &[String]) -> Outcome<()> {
         (Some(host), Some(image)) => {
             let wanted = option(arguments, "--isolation") == Some("gvisor");
             let isolation = if wanted { Isolation::Gvisor } else { Isolation::EngineDefault };
-            bench.containers(host, source(image), isolation).await
+            bench.containers(host, source(image), isolation).await?;
         }
-        _ => bench.own_engines().await,
+        _ => bench.own_engines().await?,
     }
+    bench.print();
+    Ok(())
 }
 
 fn source(image: &str) -> ImageSource {
@@ -82,6 +91,23 @@ struct Bench {
     groups: Arc<Groups>,
     helper: Helper,
     number: u32,
+    starts: Vec<Start>,
+    works: Vec<Work>,
+    skipped: Vec<&'static str>,
+}
+
+/// From the order to start a program that does nothing to the news of its end.
+struct Start {
+    what: String,
+    median: Duration,
+}
+
+/// What a program that computes took inside, and beside it outside.
+struct Work {
+    what: String,
+    seconds: f64,
+    bare_seconds: f64,
+    ratio: f64,
 }
 
 const PROGRAMS: Identity = Identity { uid: 65534, gid: 65534 };
@@ -93,6 +119,9 @@ impl Bench {
             groups: Arc::new(Groups::open("overhead")?),
             helper: Helper { program: std::env::current_exe()?, arguments: vec!["helper".into()] },
             number: 0,
+            starts: Vec::new(),
+            works: Vec::new(),
+            skipped: Vec::new(),
         })
     }
 
@@ -109,34 +138,54 @@ impl Bench {
         })
     }
 
+    fn started(&mut self, what: impl Into<String>, times: &[Duration]) {
+        let median = Duration::from_secs_f64(median(times.iter().map(Duration::as_secs_f64).collect()));
+        self.starts.push(Start { what: what.into(), median });
+    }
+
+    fn worked(&mut self, what: impl Into<String>, pairs: &[(f64, f64)]) {
+        self.works.push(Work {
+            what: what.into(),
+            seconds: median(pairs.iter().map(|pair| pair.1).collect()),
+            bare_seconds: median(pairs.iter().map(|pair| pair.0).collect()),
+            ratio: median(pairs.iter().map(|pair| pair.1 / pair.0).collect()),
+        });
+    }
+
     async fn bubblewrap(&mut self) -> Outcome<()> {
         let config = BubblewrapConfig { helper: self.helper.clone(), readable: Vec::new(), unprivileged: PROGRAMS };
         let bubblewrap = Bubblewrap::new(config, self.groups.clone())?;
-        for (what, command) in [("does nothing", NOTHING), ("computes", WORK)] {
-            let mut pairs = Pairs::default();
-            for _ in 0..ROUNDS {
-                let bare = bare(command)?;
-                let begun = Instant::now();
-                finish(bubblewrap.start(self.job(command)?).await?).await?;
-                pairs.add(bare, begun.elapsed());
-            }
-            pairs.print(&format!("bubblewrap, a program that {what}"));
+        let (mut outside, mut inside) = (Vec::new(), Vec::new());
+        for _ in 0..ROUNDS {
+            let begun = Instant::now();
+            bare(NOTHING)?;
+            outside.push(begun.elapsed());
+            let job = self.job(NOTHING)?;
+            let begun = Instant::now();
+            finish(bubblewrap.start(job).await?).await?;
+            inside.push(begun.elapsed());
         }
+        self.started("bare process", &outside);
+        self.started("bubblewrap", &inside);
+        let mut pairs = Vec::new();
+        for _ in 0..ROUNDS {
+            let bare = took(&bare(WORK)?)?;
+            pairs.push((bare, took(&finish(bubblewrap.start(self.job(WORK)?).await?).await?)?));
+        }
+        self.worked("bubblewrap", &pairs);
         Ok(())
     }
 
     async fn own_engines(&mut self) -> Outcome<()> {
         if !["/usr/bin/podman", "/usr/bin/cc"].iter().all(|path| Path::new(path).is_file()) {
-            println!(
-                "skipped: containers need podman and a C compiler (Debian: apt install podman runc gcc libc6-dev)"
-            );
+            self.skipped.push("containers: they need `apt install podman runc gcc libc6-dev`");
             return Ok(());
         }
         let podman = Podman::start();
         let archive = ImageSource::Archive(podman.archive());
         self.containers(&podman.host(), archive, Isolation::EngineDefault).await?;
         if !Path::new("/usr/bin/runsc").is_file() {
-            println!("skipped: gVisor is not installed (Debian: apt install runsc)");
+            self.skipped.push("gVisor: it needs `apt install runsc`");
             return Ok(());
         }
         let podman = Podman::start_with_gvisor();
@@ -162,89 +211,89 @@ impl Bench {
         };
         self.cold_and_warm(&engine, &source, &name).await?;
         let image = engine.image(&source, IMAGE_TIME_MAX, &mut |_| {}).await?;
-        let mut pairs = Pairs::default();
-        for _ in 0..ROUNDS.min(3) {
-            let bare = bare(WORK)?;
-            pairs.add(bare, self.contained(&engine, &image, WORK).await?);
+        let mut pairs = Vec::new();
+        for _ in 0..ROUNDS {
+            let bare = took(&bare(WORK)?)?;
+            pairs.push((bare, took(&self.contained(&engine, &image, WORK).await?)?));
         }
-        pairs.print(&format!("{name}, a program that computes"));
+        self.worked(name, &pairs);
         Ok(())
     }
 
     async fn cold_and_warm(&mut self, engine: &Engine, source: &ImageSource, name: &str) -> Outcome<()> {
-        let (mut cold, mut warm, mut loading) = (Pairs::default(), Pairs::default(), Vec::new());
+        let (mut cold, mut warm) = (Vec::new(), Vec::new());
         for _ in 0..ROUNDS {
-            let bare = bare(NOTHING)?;
             let begun = Instant::now();
             let image = engine.image(source, IMAGE_TIME_MAX, &mut |_| {}).await?;
-            loading.push(image.took);
             self.contained(engine, &image, NOTHING).await?;
-            cold.add(bare, begun.elapsed());
-            warm.add(bare, self.contained(engine, &image, NOTHING).await?);
+            if !image.cached {
+                cold.push(begun.elapsed());
+            }
+            let begun = Instant::now();
+            self.contained(engine, &image, NOTHING).await?;
+            warm.push(begun.elapsed());
             if !image.cached {
                 engine.remove_image(&image.id).await?;
             }
         }
-        println!("{name}, getting the image: {:.1} ms", milliseconds(median(loading)));
-        cold.print(&format!("{name}, cold, a program that does nothing"));
-        warm.print(&format!("{name}, warm, a program that does nothing"));
-        println!("{name}, cold beside warm: times {:.2}", cold.sandboxed() / warm.sandboxed());
+        if cold.is_empty() {
+            self.skipped.push("a cold start: the image was there before");
+        } else {
+            self.started(format!("{name}, cold"), &cold);
+        }
+        self.started(format!("{name}, warm"), &warm);
         Ok(())
     }
 
-    async fn contained(&mut self, engine: &Engine, image: &Image, command: &[&str]) -> Outcome<Duration> {
+    async fn contained(&mut self, engine: &Engine, image: &Image, command: &[&str]) -> Outcome<String> {
         let job = self.job(command)?;
-        let begun = Instant::now();
-        finish(engine.start(job, image).await?).await?;
-        Ok(begun.elapsed())
+        finish(engine.start(job, image).await?).await
+    }
+
+    fn print(&self) {
+        println!("| start and end of nothing | ms | beside a bare process |\n|---|---|---|");
+        let bare = self.starts.first().map_or(f64::NAN, |start| start.median.as_secs_f64());
+        for Start { what, median } in &self.starts {
+            let seconds = median.as_secs_f64();
+            println!("| {what} | {:.1} | {:+.1} ms |", seconds * 1000.0, (seconds - bare) * 1000.0);
+        }
+        println!("\n| a program that computes | s | bare s | ratio |\n|---|---|---|---|");
+        for Work { what, seconds, bare_seconds, ratio } in &self.works {
+            println!("| {what} | {seconds:.2} | {bare_seconds:.2} | {ratio:.3} |");
+        }
+        for what in &self.skipped {
+            println!("\nskipped: {what}");
+        }
     }
 }
 
-fn bare(command: &[&str]) -> std::io::Result<Duration> {
-    let begun = Instant::now();
-    Command::new(command[0]).args(&command[1..]).stdin(Stdio::null()).status()?;
-    Ok(begun.elapsed())
+/// Runs a program without a sandbox, and gives what it printed.
+fn bare(command: &[&str]) -> Outcome<String> {
+    let output = Command::new(command[0]).args(&command[1..]).stdin(Stdio::null()).output()?;
+    Ok(String::from_utf8(output.stdout)?)
 }
 
-async fn finish((running, _lines): (Running, Lines)) -> Outcome<()> {
+async fn finish((running, mut lines): (Running, Lines)) -> Outcome<String> {
+    let mut text = String::new();
+    while let Some(line) = lines.next().await {
+        text.push_str(&line.text);
+    }
     match running.ending().await.cause {
-        Cause::Finished => Ok(()),
-        other => Err(format!("it did not finish: {other:?}").into()),
+        Cause::Finished => Ok(text),
+        other => Err(format!("it did not finish: {other:?}: {text}").into()),
     }
 }
 
-/// Runs without and with a sandbox, one after the other, so that both saw the same machine.
-#[derive(Default)]
-struct Pairs {
-    bare: Vec<Duration>,
-    sandboxed: Vec<Duration>,
-}
-
-impl Pairs {
-    fn add(&mut self, bare: Duration, sandboxed: Duration) {
-        self.bare.push(bare);
-        self.sandboxed.push(sandboxed);
-    }
-
-    fn sandboxed(&self) -> f64 {
-        milliseconds(median(self.sandboxed.clone()))
-    }
-
-    fn print(&self, what: &str) {
-        let (bare, sandboxed) = (milliseconds(median(self.bare.clone())), self.sandboxed());
-        println!(
-            "{what}: {sandboxed:.1} ms, bare {bare:.1} ms: {:+.1} ms, times {:.2}",
-            sandboxed - bare,
-            sandboxed / bare
-        );
+/// The seconds between the two moments that the program printed.
+fn took(printed: &str) -> Outcome<f64> {
+    let moments: Vec<f64> = printed.split_ascii_whitespace().map(str::parse).collect::<Result<_, _>>()?;
+    match moments[..] {
+        [begun, ended] if ended > begun => Ok(ended - begun),
+        _ => Err(format!("two moments were awaited, not `{printed}`").into()),
     }
 }
 
-fn median(mut times: Vec<Duration>) -> Duration {
-    times.sort();
-    times[times.len() / 2]
-}
-
-fn milliseconds(time: Duration) -> f64 {
-    time.as_secs_f64() * 1000.0
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
 }

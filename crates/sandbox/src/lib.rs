@@ -15,6 +15,7 @@
 #![cfg(target_os = "linux")]
 
 mod bubblewrap;
+mod calls;
 mod cgroup;
 mod collect;
 mod container;

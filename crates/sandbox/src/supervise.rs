@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinHandle, spawn_blocking};
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::{MissedTickBehavior, interval, timeout};
 
 const TICK: Duration = Duration::from_millis(100);
 /// A killed job that is still there after this time waits for a device or a network disk, and cannot be ended.
@@ -137,8 +137,11 @@ impl<C: Cage> Supervisor<C> {
             Order::Stop { grace } => {
                 self.thaw().await;
                 self.doom.get_or_insert(Doom::Stopped);
-                self.kill_at = Some(Instant::now() + grace);
-                self.watched.cage.terminate().await;
+                // An earlier moment stays: asking again is no way to live longer.
+                let kill_at = Instant::now() + grace;
+                self.kill_at = Some(self.kill_at.map_or(kill_at, |earlier| earlier.min(kill_at)));
+                // An engine that does not answer must not put off the kill.
+                let _ = timeout(grace, self.watched.cage.terminate()).await;
             }
         }
     }

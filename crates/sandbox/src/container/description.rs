@@ -16,16 +16,19 @@ const MEMORY_SLACK_BYTES: u64 = 64 << 20;
 /// The kernel counts this for a user, and all jobs run as the same one.
 const PROCESSES_OF_ALL_JOBS_MAX: u64 = 65_536;
 
-/// Describes the container. `parent` is our own group around it, where there is one.
+/// Describes the container. `seccomp` is how its profile is named to the engine, and `parent` our own group around it, where
+/// there is one.
 pub(super) fn describe(
     job: &Job,
     image: &Image,
     config: &EngineConfig,
     character: &Character,
+    seccomp: &str,
     parent: Option<&Path>,
 ) -> Result<ContainerCreateBody, Error> {
     let labels = [(WORKER_LABEL, &config.worker), (ATTEMPT_LABEL, &job.attempt)];
     let variables = job.full_environment();
+    let user = user(config, character);
     let own = |name: &str| name == "PATH" && !job.environment.contains_key("PATH");
     Ok(ContainerCreateBody {
         image: Some(image.id.clone()),
@@ -34,25 +37,24 @@ pub(super) fn describe(
         env: Some(
             variables.iter().filter(|(name, _)| !own(name)).map(|(name, value)| format!("{name}={value}")).collect(),
         ),
-        user: Some(user(config, character)),
+        user: Some(format!("{}:{}", user.uid, user.gid)),
         working_dir: Some("/out".into()),
         labels: Some(labels.map(|(name, value)| (name.to_owned(), value.clone())).into()),
         attach_stdout: Some(true),
         attach_stderr: Some(true),
         healthcheck: Some(HealthConfig { test: Some(vec!["NONE".into()]), ..HealthConfig::default() }),
-        host_config: Some(host(job, image, config, character, parent)?),
+        host_config: Some(host(job, image, config, character, seccomp, parent)?),
         ..ContainerCreateBody::default()
     })
 }
 
 /// An ordinary user. Without root, an engine maps the worker's own user: podman is told to keep its number; Docker calls
 /// it root inside, which outside is the worker's user and nobody more.
-fn user(config: &EngineConfig, character: &Character) -> String {
+fn user(config: &EngineConfig, character: &Character) -> Identity {
     if character.rootless && !character.podman {
-        return "0:0".into();
+        return Identity { uid: 0, gid: 0 };
     }
-    let Identity { uid, gid } = Identity::for_programs(config.unprivileged);
-    format!("{uid}:{gid}")
+    Identity::for_programs(config.unprivileged)
 }
 
 fn host(
@@ -60,6 +62,7 @@ fn host(
     image: &Image,
     config: &EngineConfig,
     character: &Character,
+    seccomp: &str,
     parent: Option<&Path>,
 ) -> Result<HostConfig, Error> {
     let (devices, device_requests) = devices(&job.devices, character);
@@ -68,7 +71,7 @@ fn host(
         readonly_rootfs: Some(true),
         network_mode: Some(network(job.network, config)?),
         cap_drop: Some(vec!["ALL".into()]),
-        security_opt: Some(vec!["no-new-privileges".into()]),
+        security_opt: Some(vec!["no-new-privileges".into(), seccomp.to_owned()]),
         privileged: Some(false),
         ipc_mode: Some("private".into()),
         userns_mode: (character.rootless && character.podman).then(|| "keep-id".into()),
@@ -79,7 +82,7 @@ fn host(
         oom_score_adj: Some(1000),
         ulimits: Some(ulimits(limits, character)),
         shm_size: Some(signed(limits.tmp_bytes.max(1))),
-        tmpfs: Some(tmpfs(limits, image)),
+        tmpfs: Some(tmpfs(limits, image, config, character)),
         mounts: Some(mounts(job)?),
         devices,
         device_requests,
@@ -116,8 +119,14 @@ fn ulimits(limits: &Limits, character: &Character) -> Vec<ResourcesUlimits> {
 
 /// A private `/tmp`, and one in place of each volume that the image declares: engines would make those on the disk of the
 /// machine, without a limit.
-fn tmpfs(limits: &Limits, image: &Image) -> HashMap<String, String> {
-    let options = format!("rw,exec,nosuid,nodev,mode=1777,size={}", limits.tmp_bytes);
+///
+/// It belongs to the program. The mode alone would not do: runc up to 1.1 gives such a folder the mode of the image's folder
+/// below it, whatever was asked, and that may be one where only its owner writes. podman has a word of its own for the
+/// owner, and has to be told not to copy the image's files, which Docker never does.
+fn tmpfs(limits: &Limits, image: &Image, config: &EngineConfig, character: &Character) -> HashMap<String, String> {
+    let Identity { uid, gid } = user(config, character);
+    let owner = if character.podman { "notmpcopyup,U".to_owned() } else { format!("uid={uid},gid={gid}") };
+    let options = format!("rw,exec,nosuid,nodev,mode=1777,size={},{owner}", limits.tmp_bytes);
     let own = ["/in", "/out", "/checkpoint"];
     let declared = image.volumes.iter().filter(|path| !own.contains(&path.trim_end_matches('/')));
     declared.map(String::as_str).chain(["/tmp"]).map(|path| (path.to_owned(), options.clone())).collect()

@@ -1,6 +1,6 @@
 //! Containers, by any engine that speaks Docker's API over a local socket: Docker or podman, with root or without.
 //!
-//! A container has a read-only root, no capability, no way to new privileges, the engine's own seccomp filter, no network
+//! A container has a read-only root, no capability, no way to new privileges, a seccomp filter of ours, no network
 //! unless job and owner both want one, and of this machine nothing but the job's folder. Every container carries the name
 //! of its worker, by which the watchdog and the next start find what was left.
 
@@ -9,6 +9,7 @@ mod connect;
 mod description;
 mod images;
 mod leftovers;
+mod profile;
 mod start;
 mod watchdog;
 
@@ -48,7 +49,7 @@ pub struct EngineConfig {
     pub network: Option<String>,
     /// What keeps containers apart from the machine's kernel.
     pub isolation: Isolation,
-    /// Where the worker remembers which images it has fetched.
+    /// Where the worker remembers which images it has fetched. The profile of its containers is written beside it.
     pub image_ledger: PathBuf,
     /// How much the images that it has fetched may take up.
     pub images_bytes_max: u64,
@@ -69,6 +70,8 @@ pub struct Engine {
     docker: Docker,
     config: Arc<EngineConfig>,
     character: Arc<Character>,
+    /// How the engine is told of the profile of our containers.
+    seccomp: Arc<str>,
     groups: Arc<Groups>,
     watchdog: Arc<Mutex<Watchdog>>,
     ledger: Arc<tokio::sync::Mutex<Ledger>>,
@@ -84,12 +87,14 @@ impl Engine {
         let character = Character::of(&docker, &config.host).await?;
         character.check(config.isolation)?;
         remove_leftovers(&docker, &config.worker).await?;
+        let seccomp = profile::option(&character, &config.image_ledger.with_file_name("seccomp.json"))?;
         let watchdog = Watchdog::start(&config)?;
         let ledger = Ledger::open(&config.image_ledger)?;
         Ok(Self {
             docker,
             config: Arc::new(config),
             character: Arc::new(character),
+            seccomp: seccomp.into(),
             groups,
             watchdog: Arc::new(Mutex::new(watchdog)),
             ledger: Arc::new(tokio::sync::Mutex::new(ledger)),

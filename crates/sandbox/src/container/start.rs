@@ -1,6 +1,6 @@
 //! Starts the container of a job and sees it to its end.
 
-use super::cage::ContainerCage;
+use super::cage::{ContainerCage, FirstProcess};
 use super::description::describe;
 use super::images::Image;
 use super::leftovers::remove;
@@ -39,7 +39,8 @@ impl Engine {
         job.folder.prepare(Identity::for_programs(self.config.unprivileged))?;
         let disk = Disk::new(&job.folder, &job.limits)?;
         let group = self.group(&job)?;
-        let body = describe(&job, image, &self.config, &self.character, group.as_ref().map(Group::path))?;
+        let body =
+            describe(&job, image, &self.config, &self.character, &self.seccomp, group.as_ref().map(Group::path))?;
         let name = format!("gleaner-{}-{}", self.config.worker, job.attempt);
         let options = CreateContainerOptions { name: Some(name), ..CreateContainerOptions::default() };
         let made = self.docker.create_container(Some(options), body).await;
@@ -72,7 +73,7 @@ impl Engine {
         started.map_err(|error| Error::engine("starting a container", error))?;
         let (sink, lines) = lines::channel();
         let pump = tokio::spawn(pump(attached, sink));
-        let process = first_process(&self.docker, id).await;
+        let first = first_process(&self.docker, id).await;
         let (exit_sender, exit) = oneshot::channel();
         let (docker, waited) = (self.docker.clone(), id.to_owned());
         let engine_counts = group.is_none();
@@ -83,7 +84,8 @@ impl Engine {
             let _ = exit_sender.send(exit);
         });
         let (running, orders, ending) = Running::new();
-        let cage = ContainerCage { docker: self.docker.clone(), id: id.to_owned(), process };
+        let process = first.as_ref().map(|first| first.number);
+        let cage = ContainerCage { docker: self.docker.clone(), id: id.to_owned(), first };
         let observed = process.filter(|_| group.is_none()).and_then(|process| Observed::of(process, id));
         let watched = Watched { cage, group, observed, disk, limits: job.limits, measure_memory: false };
         tokio::spawn(async move { ending.send(supervise(watched, orders, exit).await) });
@@ -112,11 +114,9 @@ async fn pump(mut attached: AttachContainerResults, sink: Sink) {
 }
 
 /// The first process, if what this machine calls by that number really is the container's.
-async fn first_process(docker: &Docker, id: &str) -> Option<i32> {
+async fn first_process(docker: &Docker, id: &str) -> Option<FirstProcess> {
     let state = docker.inspect_container(id, None::<InspectContainerOptions>).await.ok()?.state?;
-    let process = i32::try_from(state.pid?).ok().filter(|process| *process > 1)?;
-    let groups = std::fs::read_to_string(format!("/proc/{process}/cgroup")).ok()?;
-    groups.contains(id).then_some(process)
+    FirstProcess::of(state.pid?, id)
 }
 
 /// Waits for the end of a container. `engine_counts` says that nobody but the engine can tell whether memory ran out.

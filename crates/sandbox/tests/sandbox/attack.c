@@ -225,6 +225,31 @@ static void linger(const char *marker) {
     exit(0);
 }
 
+static void many_files(const char *folder) {
+    for (int n = 0;; n++) {
+        char path[256];
+        snprintf(path, sizeof path, "%s/%d", folder, n);
+        close(open(path, O_WRONLY | O_CREAT, 0644));
+        if (n % 100 == 0) usleep(10000);
+    }
+}
+
+/* Takes memory, has a child in a session of its own, and both take no notice of being asked to end. */
+static void stubborn(const char *marker) {
+    static char memory[32 << 20];
+    memset(memory, 'x', sizeof memory);
+    signal(SIGTERM, SIG_IGN), signal(SIGINT, SIG_IGN), signal(SIGHUP, SIG_IGN);
+    if (fork() == 0) {
+        setsid();
+        execl("/proc/self/exe", "attack", "sleep", marker, NULL);
+        _exit(1);
+    }
+    usleep(200000);
+    puts("READY");
+    fflush(stdout);
+    for (;;);
+}
+
 static void tricks(void) {
     symlink("/etc/shadow", "/out/shadow");
     symlink("/", "/out/root");
@@ -251,6 +276,8 @@ int main(int count, char **words) {
         if (!strcmp(what, "call")) one_call(words[i]);
         if (!strcmp(what, "fill")) fill(words[i], 0);
         if (!strcmp(what, "fill-unnamed")) fill(words[i], 1);
+        if (!strcmp(what, "many-files")) many_files(words[i]);
+        if (!strcmp(what, "stubborn")) stubborn(words[i]);
         if (!strcmp(what, "linger")) linger(words[i]);
         if (!strcmp(what, "sleep")) for (;;) sleep(1000);
         if (!strcmp(what, "exit")) exit(atoi(words[i]));

@@ -1,13 +1,16 @@
 //! Every way out that was thought of, tried in both sandboxes.
 
 use crate::attacker::attacker;
-use crate::cell::{Cell, Outcome, limits};
+use crate::cell::{Cell, Outcome, PROGRAMS, limits};
 use gleaner_sandbox::{Cause, CollectLimits, Job, Limits, Why, collect};
 use std::fs;
 use std::net::{TcpListener, UdpSocket};
 use std::os::linux::net::SocketAddrExt;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
+use std::process::{Child, Command};
 use std::time::Duration;
 
 /// One test for each attack and sandbox: the attack is written once.
@@ -44,13 +47,20 @@ in_both! {
     fork_bomb_goes_no_further_than_its_limit => fork_bomb;
     eating_all_memory_ends_the_job_alone => eats_memory;
     running_past_its_time_ends_the_job => past_its_time;
+    program_that_takes_no_notice_of_being_stopped_is_ended => will_not_stop;
     process_left_behind_is_gone_with_the_job => left_behind;
     links_in_inputs_and_outputs_lead_nowhere => tricks;
+}
+
+/// Lets every user of this machine have it, so that it is the sandbox that holds and not the owner of a file.
+fn open_to_all(path: &Path) {
+    fs::set_permissions(path, fs::Permissions::from_mode(0o777)).unwrap();
 }
 
 async fn owners_files(cell: &Cell) {
     let wallet = cell.home().join("wallet.json");
     fs::write(&wallet, "a key").unwrap();
+    [cell.home(), wallet.as_path()].into_iter().for_each(open_to_all);
     let home = std::env::home_dir().unwrap();
     let own = home.join(format!(".gleaner-test-{}", std::process::id()));
     fs::write(&own, "private").unwrap();
@@ -68,18 +78,34 @@ async fn owners_files(cell: &Cell) {
 async fn workers_memory_and_sockets(cell: &Cell) {
     let path = cell.home().join("worker.sock");
     let _named = UnixListener::bind(&path).unwrap();
+    [cell.home(), path.as_path()].into_iter().for_each(open_to_all);
     let hidden = format!("gleaner-test-{}", std::process::id());
     let _hidden = UnixListener::bind_addr(&SocketAddr::from_abstract_name(&hidden).unwrap()).unwrap();
     cell.holds(&["unix", &text(&path), &format!("@{hidden}"), "/run/docker.sock", "/var/run/docker.sock"]).await;
     if let Some(podman) = cell.podman() {
         cell.holds(&["unix", &text(&podman.folder().join("s"))]).await;
     }
-    // A number that is some other process inside would say nothing, so one that cannot be there is taken.
-    let worker = std::process::id().to_string();
-    let outcome = cell.attack(&["memory", &worker]).await;
-    assert!(!outcome.text().contains("ESCAPED"), "{}: {}", cell.name(), outcome.text());
-    assert_eq!(outcome.text().matches("HELD").count(), 5, "{}: {}", cell.name(), outcome.text());
+    // The worker itself, and a process of the very user that the program runs as.
+    let mut neighbour = neighbour();
+    for process in [std::process::id(), neighbour.id()] {
+        let outcome = cell.attack(&["memory", &process.to_string()]).await;
+        assert!(!outcome.text().contains("ESCAPED"), "{}: {}", cell.name(), outcome.text());
+        assert_eq!(outcome.text().matches("HELD").count(), 5, "{}: {}", cell.name(), outcome.text());
+    }
+    assert!(neighbour.try_wait().unwrap().is_none(), "the neighbour was ended");
+    neighbour.kill().unwrap();
+    neighbour.wait().unwrap();
     cell.holds(&["environment", "CARGO_MANIFEST_DIR", "CARGO_BIN_EXE_gleaner-sandbox-helper", "USER", "LOGNAME"]).await;
+}
+
+/// A process outside the sandbox that nothing but the sandbox keeps the program from.
+fn neighbour() -> Child {
+    let mut command = Command::new("/bin/sleep");
+    command.arg("1000");
+    if rustix::process::geteuid().is_root() {
+        command.uid(PROGRAMS.uid).gid(PROGRAMS.gid);
+    }
+    command.spawn().unwrap()
 }
 
 async fn networks(cell: &Cell) {
@@ -110,6 +136,13 @@ async fn writes_outside(cell: &Cell) {
     ];
     let words: Vec<_> = ["write"].into_iter().chain(outside).chain(machine).collect();
     cell.holds(&words).await;
+    let public = cell.home().join("public");
+    fs::create_dir(&public).unwrap();
+    [cell.home(), public.as_path()].into_iter().for_each(open_to_all);
+    let there = text(&public.join("x"));
+    let around = format!("/out/../../../../../..{there}");
+    cell.holds(&["write", &there, &around, &format!("/proc/1/root{there}")]).await;
+    assert_eq!(fs::read_dir(&public).unwrap().count(), 0);
     let inside = cell.attack(&["write", "/out/x", "/checkpoint/x", "/tmp/x", "/dev/shm/x"]).await;
     assert_eq!(inside.text().matches("ESCAPED").count(), 4, "{}: its own folders: {}", cell.name(), inside.text());
     assert!(inside.folder.outputs().join("x").is_file() && inside.folder.checkpoint().join("x").is_file());
@@ -142,12 +175,21 @@ async fn privileges(cell: &Cell) {
         "reboot",
         "tty",
         "userfaultfd",
-        "x32",
+        "keyctl",
+        "ptrace",
+        "io_uring",
+        "vsock",
+        "crypto",
     ];
     cell.holds(&everywhere).await;
+    // Answered under bubblewrap, and the end of a program in a container.
+    let other_numbers = cell.attack(&["call", "x32"]).await;
+    let killed = other_numbers.ending.cause == Cause::ProgramFault { exit_code: 128 + 31 };
+    let text = other_numbers.text();
+    assert!(!text.contains("ESCAPED") && (killed || text.contains("HELD")), "{}: {text}", cell.name());
     if cell.name() == "bubblewrap" {
-        // Engines let these pass, to the program's own processes and empty network.
-        cell.holds(&["call", "keyctl", "ptrace", "io_uring", "vsock", "netlink", "crypto", "inet"]).await;
+        // Containers have a loopback of their own.
+        cell.holds(&["call", "netlink", "inet"]).await;
     }
 }
 
@@ -156,10 +198,14 @@ async fn full_disk(cell: &Cell) {
     assert_eq!(outcome.ending.cause, Cause::DiskFull, "{}: {}", cell.name(), outcome.text());
     let used = outcome.ending.usage.disk_peak_bytes;
     assert!(used > limits().disk_bytes && used < limits().disk_bytes * 20, "{used} bytes");
-    let small = Job { limits: Limits { tmp_bytes: 8 << 20, ..limits() }, ..cell.job(&["/in/attack", "fill", "/tmp"]) };
-    let outcome = cell.run(small).await;
-    assert_eq!(outcome.ending.cause, Cause::ProgramFault { exit_code: 3 }, "{}: {}", cell.name(), outcome.text());
-    assert!(outcome.text().contains("No space left"), "{}", outcome.text());
+    let outcome = cell.attack(&["many-files", "/checkpoint"]).await;
+    assert_eq!(outcome.ending.cause, Cause::DiskFull, "{}: {}", cell.name(), outcome.text());
+    for scratch in ["/tmp", "/dev/shm"] {
+        let limits = Limits { tmp_bytes: 8 << 20, ..limits() };
+        let outcome = cell.run(Job { limits, ..cell.job(&["/in/attack", "fill", scratch]) }).await;
+        assert_eq!(outcome.ending.cause, Cause::ProgramFault { exit_code: 3 }, "{}: {}", cell.name(), outcome.text());
+        assert!(outcome.text().contains("No space left"), "{scratch}: {}", outcome.text());
+    }
 }
 
 async fn unnamed_files(cell: &Cell) {
@@ -189,6 +235,19 @@ async fn past_its_time(cell: &Cell) {
     assert_eq!(outcome.ending.cause, Cause::TimeUp, "{}: {}", cell.name(), outcome.text());
     assert!(outcome.ending.usage.time >= limits.time);
     assert!(outcome.ending.usage.cpu.unwrap() > Duration::ZERO);
+}
+
+/// A device is needed back: what the job holds of it is free as soon as its end is known.
+async fn will_not_stop(cell: &Cell) {
+    for grace in [Duration::ZERO, Duration::from_secs(2)] {
+        let marker = format!("stubborn-{}-{}-{}", cell.name(), grace.as_secs(), std::process::id());
+        let (running, mut lines) = cell.start(cell.job(&["/in/attack", "stubborn", &marker])).await.unwrap();
+        assert_eq!(lines.next().await.unwrap().text, "READY");
+        assert!(is_running(&marker), "{}", cell.name());
+        running.controls().stop(grace).await;
+        assert_eq!(running.ending().await.cause, Cause::Stopped, "{}", cell.name());
+        assert!(!is_running(&marker), "{}", cell.name());
+    }
 }
 
 async fn left_behind(cell: &Cell) {
@@ -264,7 +323,7 @@ fn attacks_work_where_nothing_holds_them() {
         &["privileges"],
     ];
     for words in attacks {
-        let output = std::process::Command::new(attacker()).args(words).output().unwrap();
+        let output = Command::new(attacker()).args(words).output().unwrap();
         assert!(String::from_utf8_lossy(&output.stdout).contains("ESCAPED"), "{words:?}");
     }
 }

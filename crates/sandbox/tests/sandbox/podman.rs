@@ -122,6 +122,8 @@ fn executable(path: &Path) {
 
 fn command(folder: &Path) -> Command {
     let mut command = Command::new("podman");
+    // What watches over containers leaves files where it was started.
+    command.current_dir(folder);
     let at = |name: &str| folder.join(name);
     command.env("CONTAINERS_CONF", at("containers.conf")).env("CONTAINERS_REGISTRIES_CONF", at("registries.conf"));
     command.arg("--root").arg(at("root")).arg("--runroot").arg(at("runroot")).arg("--tmpdir").arg(at("tmp"));
