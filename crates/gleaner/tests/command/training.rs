@@ -54,8 +54,8 @@ fn wait_for_step(network: &Network, job: JobId, worker: &str) -> u32 {
     network.ask(async |client| {
         let mut logs = client.logs(job, true);
         while let Some(entry) = logs.next().await.expect("the hub answers") {
-            let steps = entry.text.lines().filter_map(|line| step(line, "step "));
-            if let Some(step) = steps.last().filter(|_| entry.worker == worker) {
+            let mut steps = entry.text.lines().filter_map(|line| step(line, "step "));
+            if let Some(step) = steps.next_back().filter(|_| entry.worker == worker) {
                 return step;
             }
         }
