@@ -10,7 +10,7 @@ use crate::podman::Podman;
 use crate::provider::walk;
 
 /// Few enough for a test on a slow machine; with a rest after each, one save a second comes long before the end on a fast one.
-const STEPS: u32 = 300;
+const STEPS: u32 = 200;
 const REST: &str = "0.02";
 const EVERY: u32 = 5;
 
@@ -65,14 +65,13 @@ fn wait_for_step(network: &Network, job: JobId, worker: &str) -> u32 {
 
 /// After which step each life but the first went on.
 fn lives(network: &Network, job: JobId) -> Vec<u32> {
-    let said = network.ask(async |client| {
-        let (mut logs, mut said) = (client.logs(job, false), String::new());
+    network.ask(async |client| {
+        let (mut logs, mut lives) = (client.logs(job, false), Vec::new());
         while let Some(entry) = logs.next().await.expect("the hub answers") {
-            said += &entry.text;
+            lives.extend(entry.text.lines().filter_map(|line| step(line, "going on after step ")));
         }
-        said
-    });
-    said.lines().filter_map(|line| step(line, "going on after step ")).collect()
+        lives
+    })
 }
 
 fn loss(network: &Network, job: JobId) -> String {
