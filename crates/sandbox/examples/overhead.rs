@@ -4,7 +4,8 @@
 //!
 //! Prints two tables of medians. The first is of a program that does nothing, from the order to start it to the news of its
 //! end: bare, under bubblewrap and in a container. Cold is a container whose image is loaded or fetched first, warm one whose
-//! image is there. The second is of a program that computes and takes its own time, so that starting it does not count; each
+//! image is there. The second is of a program that computes, in seconds of the processor as the machine's own kernel counts
+//! them, less those of the program that does nothing: time by the clock would say more about whom the scheduler prefers. Each
 //! run is compared with a bare one of the same round. Without `--host` it starts a podman of its own with an image of busybox, and where gVisor is installed another
 //! one with that. The image needs `busybox`, and so does this machine. The helper is this very program.
 #![cfg(target_os = "linux")]
@@ -34,13 +35,8 @@ use std::time::{Duration, Instant};
 const ROUNDS: usize = 7;
 const IMAGE_TIME_MAX: Duration = Duration::from_secs(3600);
 const NOTHING: &[&str] = &["busybox", "true"];
-/// Prints when it began and ended, in seconds.
-const WORK: &[&str] = &[
-    "busybox",
-    "sh",
-    "-c",
-    "read a _ < /proc/uptime; i=0; while [ $i -lt 1000000 ]; do i=$((i+1)); done; read b _ < /proc/uptime; echo $a $b",
-];
+/// Prints what it took of the processor.
+const WORK: &[&str] = &["busybox", "sh", "-c", "i=0; while [ $i -lt 1000000 ]; do i=$((i+1)); done; times"];
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -102,12 +98,20 @@ struct Start {
     median: Duration,
 }
 
-/// What a program that computes took inside, and beside it outside.
+/// What a program that computes took of the processor inside, and beside it outside.
 struct Work {
     what: String,
     seconds: f64,
     bare_seconds: f64,
     ratio: f64,
+}
+
+/// What became of a job.
+struct Done {
+    /// From the order to start it to the news of its end.
+    time: Duration,
+    /// Seconds of the processor, of the sandbox as well.
+    cpu: f64,
 }
 
 const PROGRAMS: Identity = Identity { uid: 65534, gid: 65534 };
@@ -161,16 +165,16 @@ impl Bench {
             bare(NOTHING)?;
             outside.push(begun.elapsed());
             let job = self.job(NOTHING)?;
-            let begun = Instant::now();
-            finish(bubblewrap.start(job).await?).await?;
-            inside.push(begun.elapsed());
+            inside.push(finish(Instant::now(), bubblewrap.start(job).await?).await?);
         }
         self.started("bare process", &outside);
-        self.started("bubblewrap", &inside);
+        self.started("bubblewrap", &times(&inside));
         let mut pairs = Vec::new();
         for _ in 0..ROUNDS {
             let bare = took(&bare(WORK)?)?;
-            pairs.push((bare, took(&finish(bubblewrap.start(self.job(WORK)?).await?).await?)?));
+            let job = self.job(WORK)?;
+            let done = finish(Instant::now(), bubblewrap.start(job).await?).await?;
+            pairs.push((bare, done.cpu - cpu(&inside)));
         }
         self.worked("bubblewrap", &pairs);
         Ok(())
@@ -209,18 +213,19 @@ impl Bench {
             Isolation::EngineDefault => engine.name(),
             Isolation::Gvisor => format!("{} with gVisor", engine.name()),
         };
-        self.cold_and_warm(&engine, &source, &name).await?;
+        let nothing = self.cold_and_warm(&engine, &source, &name).await?;
         let image = engine.image(&source, IMAGE_TIME_MAX, &mut |_| {}).await?;
         let mut pairs = Vec::new();
         for _ in 0..ROUNDS {
             let bare = took(&bare(WORK)?)?;
-            pairs.push((bare, took(&self.contained(&engine, &image, WORK).await?)?));
+            pairs.push((bare, self.contained(&engine, &image, WORK).await?.cpu - nothing));
         }
         self.worked(name, &pairs);
         Ok(())
     }
 
-    async fn cold_and_warm(&mut self, engine: &Engine, source: &ImageSource, name: &str) -> Outcome<()> {
+    /// Gives what the warm ones took of the processor.
+    async fn cold_and_warm(&mut self, engine: &Engine, source: &ImageSource, name: &str) -> Outcome<f64> {
         let (mut cold, mut warm) = (Vec::new(), Vec::new());
         for _ in 0..ROUNDS {
             let begun = Instant::now();
@@ -229,9 +234,7 @@ impl Bench {
             if !image.cached {
                 cold.push(begun.elapsed());
             }
-            let begun = Instant::now();
-            self.contained(engine, &image, NOTHING).await?;
-            warm.push(begun.elapsed());
+            warm.push(self.contained(engine, &image, NOTHING).await?);
             if !image.cached {
                 engine.remove_image(&image.id).await?;
             }
@@ -241,13 +244,13 @@ impl Bench {
         } else {
             self.started(format!("{name}, cold"), &cold);
         }
-        self.started(format!("{name}, warm"), &warm);
-        Ok(())
+        self.started(format!("{name}, warm"), &times(&warm));
+        Ok(cpu(&warm))
     }
 
-    async fn contained(&mut self, engine: &Engine, image: &Image, command: &[&str]) -> Outcome<String> {
+    async fn contained(&mut self, engine: &Engine, image: &Image, command: &[&str]) -> Outcome<Done> {
         let job = self.job(command)?;
-        finish(engine.start(job, image).await?).await
+        finish(Instant::now(), engine.start(job, image).await?).await
     }
 
     fn print(&self) {
@@ -257,7 +260,7 @@ impl Bench {
             let seconds = median.as_secs_f64();
             println!("| {what} | {:.1} | {:+.1} ms |", seconds * 1000.0, (seconds - bare) * 1000.0);
         }
-        println!("\n| a program that computes | s | bare s | ratio |\n|---|---|---|---|");
+        println!("\n| a program that computes | processor s | bare, processor s | ratio |\n|---|---|---|---|");
         for Work { what, seconds, bare_seconds, ratio } in &self.works {
             println!("| {what} | {seconds:.2} | {bare_seconds:.2} | {ratio:.3} |");
         }
@@ -273,24 +276,34 @@ fn bare(command: &[&str]) -> Outcome<String> {
     Ok(String::from_utf8(output.stdout)?)
 }
 
-async fn finish((running, mut lines): (Running, Lines)) -> Outcome<String> {
-    let mut text = String::new();
-    while let Some(line) = lines.next().await {
-        text.push_str(&line.text);
-    }
-    match running.ending().await.cause {
-        Cause::Finished => Ok(text),
-        other => Err(format!("it did not finish: {other:?}: {text}").into()),
+/// Waits for the end of a job that was ordered at `begun`.
+async fn finish(begun: Instant, (running, _lines): (Running, Lines)) -> Outcome<Done> {
+    let ending = running.ending().await;
+    let time = begun.elapsed();
+    match (ending.cause, ending.usage.cpu) {
+        (Cause::Finished, Some(cpu)) => Ok(Done { time, cpu: cpu.as_secs_f64() }),
+        (Cause::Finished, None) => Err("no group counts the processor's time: run this as root".into()),
+        (other, _) => Err(format!("it did not finish: {other:?}").into()),
     }
 }
 
-/// The seconds between the two moments that the program printed.
+fn times(done: &[Done]) -> Vec<Duration> {
+    done.iter().map(|done| done.time).collect()
+}
+
+fn cpu(done: &[Done]) -> f64 {
+    median(done.iter().map(|done| done.cpu).collect())
+}
+
+/// The seconds of the processor that a shell printed of itself, such as `0m1.250s 0m0.010s`.
 fn took(printed: &str) -> Outcome<f64> {
-    let moments: Vec<f64> = printed.split_ascii_whitespace().map(str::parse).collect::<Result<_, _>>()?;
-    match moments[..] {
-        [begun, ended] if ended > begun => Ok(ended - begun),
-        _ => Err(format!("two moments were awaited, not `{printed}`").into()),
-    }
+    let own = printed.lines().next().unwrap_or_default();
+    let seconds = |word: &str| {
+        let (minutes, seconds) = word.strip_suffix('s')?.split_once('m')?;
+        Some(minutes.parse::<f64>().ok()? * 60.0 + seconds.parse::<f64>().ok()?)
+    };
+    let all: Option<Vec<f64>> = own.split_ascii_whitespace().map(seconds).collect();
+    all.map(|all| all.iter().sum()).filter(|sum| *sum > 0.0).ok_or_else(|| format!("no time in `{printed}`").into())
 }
 
 fn median(mut values: Vec<f64>) -> f64 {

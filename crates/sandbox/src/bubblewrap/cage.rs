@@ -16,6 +16,8 @@ use tokio::sync::oneshot;
 /// So often it is looked whether a job stands still. Stopping takes as long as what its processes ask of the kernel.
 const FREEZE_ROUNDS_MAX: u32 = 200;
 const FREEZE_PAUSE: Duration = Duration::from_millis(10);
+/// After so many rounds, processes that were stopped one by one are let go for a moment.
+const LET_GO_ROUNDS: u32 = 5;
 
 /// A job's first process outside its sandbox.
 pub(super) struct Child {
@@ -81,11 +83,14 @@ pub(super) struct ProcessCage {
 }
 
 impl ProcessCage {
-    /// Stops or continues process by process, and says whether all stand. Those that were just made are met by the next round.
+    /// Stops or continues process by process, and says whether all stand. One that was made while the others were being
+    /// stopped shows when they are counted again, and is met by the next round.
     fn signal_all(&self, frozen: bool) -> bool {
         let processes = descendants(self.process);
         signal(&processes, if frozen { Signal::STOP } else { Signal::CONT });
-        frozen && processes.iter().all(|process| stands_still(*process))
+        frozen
+            && processes.iter().all(|process| stands_still(*process))
+            && descendants(self.process).iter().all(|process| processes.contains(process))
     }
 }
 
@@ -101,13 +106,18 @@ impl Cage for ProcessCage {
 
     async fn freeze(&self, frozen: bool) -> bool {
         let group = self.frozen_by_group.as_ref().filter(|freezer| freezer.set(frozen).is_ok());
-        for _ in 0..FREEZE_ROUNDS_MAX {
+        for round in 1..=FREEZE_ROUNDS_MAX {
             let stands = match group {
                 Some(freezer) => freezer.stands(),
                 None => self.signal_all(frozen),
             };
             if stands == frozen {
                 return true;
+            }
+            // A process that waits for its child to become another program (vfork) takes no signal, and would wait for a
+            // child that was stopped on the way as long as that is.
+            if group.is_none() && round.is_multiple_of(LET_GO_ROUNDS) {
+                signal(&descendants(self.process), Signal::CONT);
             }
             tokio::time::sleep(FREEZE_PAUSE).await;
         }

@@ -284,6 +284,14 @@ int main(int count, char **words) {
         if (!strcmp(what, "environment")) report("environment", words[i], getenv(words[i]) != NULL);
     }
     if (!strcmp(what, "network") && count == 4) connect_network(words[2], words[3]);
+    if (!strcmp(what, "vfork")) {
+        puts("READY"), fflush(stdout);
+        if (vfork() == 0) {
+            usleep(500000);
+            _exit(0);
+        }
+        for (;;) sleep(1000);
+    }
     if (!strcmp(what, "devices")) devices();
     if (!strcmp(what, "privileges")) privileges();
     if (!strcmp(what, "fork")) fork_bomb();

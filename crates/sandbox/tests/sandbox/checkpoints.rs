@@ -66,3 +66,14 @@ async fn program_is_frozen_without_groups_as_well() {
     let taken = counting(&cell, &cell.home().join("copy")).await;
     assert!(matches!(taken, Snapshot::Whole { .. }), "{taken:?}");
 }
+
+/// Such a program takes no notice of a signal until its child has gone on, which is stopped as well.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn program_that_waits_for_its_child_is_frozen_without_groups_as_well() {
+    let cell = Cell::bubblewrap_with(gleaner_sandbox::Groups::none("switched off by a test"));
+    let (running, mut lines) = cell.start(cell.job(&["/in/attack", "vfork"])).await.unwrap();
+    assert_eq!(lines.next().await.unwrap().text, "READY");
+    assert!(running.controls().freeze().await);
+    running.controls().stop(Duration::ZERO).await;
+    assert_eq!(running.ending().await.cause, Cause::Stopped);
+}
