@@ -98,7 +98,7 @@ impl fmt::Display for Why {
 }
 
 /// Looks through the folder. It may be done while the program runs: what changes meanwhile is taken as it was or is passed
-/// over, and [`Harvest::read`] notices it. [`crate::snapshot`] copies a folder that stood still.
+/// over, and [`Harvest::read`] notices it. [`crate::snapshot()`] copies a folder that stood still.
 ///
 /// # Errors
 /// If the folder is not one, or holds more than the limits allow.

@@ -4,7 +4,7 @@
 //! [`Engine`] for containers, by any engine that speaks Docker's API. A [`Job`] says what to run and within which
 //! [`Limits`]; starting it gives a [`Running`] and its [`Lines`]; waiting for it gives an [`Ending`] with a certain
 //! [`Cause`]. The program sees `/in` (read-only), `/out` and `/checkpoint`, a private `/tmp`, and the system's or the
-//! image's own files read-only. [`collect`] takes up what it left without following any link, and [`snapshot`] copies its
+//! image's own files read-only. [`collect()`] takes up what it left without following any link, and [`snapshot()`] copies its
 //! checkpoint while it runs.
 //!
 //! **Nothing outlives its worker.** Processes die with it by the kernel's hand, a watchdog process removes containers, and

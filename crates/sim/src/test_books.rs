@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use gleaner_core::{Core, Effect, Event, Session};
-use gleaner_wire::{AttemptId, JobId, Offer, Output, Runtime, StartAttempt, WorkerId};
+use gleaner_wire::{AttemptId, Cause, JobId, Offer, Outcome, Output, Runtime, StartAttempt, WorkerId};
 
 use crate::books::ensure;
 
@@ -18,6 +18,20 @@ struct Known {
     /// The test that is under way.
     test: Option<(u16, Runtime)>,
     passed: BTreeSet<(u16, Runtime)>,
+}
+
+impl Known {
+    /// A test that is broken off has to be passed before there is more work.
+    fn break_off(&mut self) {
+        if let Some(test) = self.test.take() {
+            self.passed.remove(&test);
+        }
+    }
+}
+
+/// Whether the next attempt at a task begins anew: what was saved may be why this one failed.
+fn begins_anew(outcome: &Outcome) -> bool {
+    matches!(outcome, Outcome::Failed { cause: Cause::ProgramFault | Cause::BadInput, .. })
 }
 
 /// The books.
@@ -51,11 +65,15 @@ impl TestBooks {
             Event::WorkerLeft { worker, session } => {
                 let known = self.workers.entry(*worker).or_default();
                 if known.session == Some(*session) {
-                    (known.session, known.test) = (None, None);
+                    known.session = None;
+                    known.break_off();
                 }
             }
             Event::HubStarted => {
-                self.workers.values_mut().for_each(|known| (known.session, known.test) = (None, None));
+                for known in self.workers.values_mut() {
+                    known.session = None;
+                    known.break_off();
+                }
             }
             Event::Screened { worker, session, device, runtime, outcome } => {
                 let known = self.workers.entry(*worker).or_default();
@@ -69,6 +87,17 @@ impl TestBooks {
                     self.saved.insert(task, *checkpoint);
                 }
             }
+            Event::AttemptsFinished { worker, results } => {
+                let mut ended = BTreeSet::new();
+                for result in results {
+                    // What is said twice in one breath counts once.
+                    let counts = ended.insert(result.attempt) && begins_anew(&result.outcome);
+                    let owned = owner(result.attempt).filter(|(owner, _)| owner == worker);
+                    if let Some((_, task)) = owned.filter(|_| counts) {
+                        self.saved.remove(&task);
+                    }
+                }
+            }
             Event::TimePassed
             | Event::Deposited { .. }
             | Event::WorkerPaused { .. }
@@ -76,7 +105,6 @@ impl TestBooks {
             | Event::WorkerReadmitted { .. }
             | Event::LeasesRenewed { .. }
             | Event::Holds { .. }
-            | Event::AttemptsFinished { .. }
             | Event::JobSubmitted { .. }
             | Event::OrderLocked { .. }
             | Event::OrderRefused { .. }
@@ -92,6 +120,7 @@ impl TestBooks {
     pub fn welcome(&mut self, worker: WorkerId) -> Result<(), String> {
         let (session, offer, resting) = self.joining.take().ok_or("a worker is welcome that did not join")?;
         let known = self.workers.entry(worker).or_default();
+        known.break_off();
         let is_same = |(device, runtime): &(u16, Runtime)| {
             let of = |offer: &Offer| {
                 let device = offer.devices.get(usize::from(*device))?;

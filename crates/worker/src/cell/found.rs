@@ -97,7 +97,8 @@ fn containers(
             }
             Err(error) => {
                 tracing::debug!(%error, "a container engine does not answer");
-                why = error.to_string();
+                let source = std::error::Error::source(&error).map(|source| format!(": {source}")).unwrap_or_default();
+                why = format!("no container engine answers; {error}{source}");
             }
         }
     }
