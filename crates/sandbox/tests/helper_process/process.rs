@@ -32,6 +32,8 @@ fn work(arguments: &[String]) -> ExitCode {
         let helper = Helper { program: std::env::current_exe().expect("this binary"), arguments: Vec::new() };
         let job = job(Path::new(folder), command);
         let unprivileged = Identity { uid: 65534, gid: 65534 };
+        // Kept until the worker is killed: an engine that is dropped removes its containers.
+        let mut kept = None;
         let (running, mut lines) = match container {
             None => {
                 let config = BubblewrapConfig { helper, readable: Vec::new(), unprivileged };
@@ -51,12 +53,13 @@ fn work(arguments: &[String]) -> ExitCode {
                 let engine = Engine::connect(config, groups).await.expect("an engine");
                 let source = ImageSource::Archive(archive.into());
                 let image = engine.image(&source, Duration::from_secs(60), &mut |_| {}).await.expect("an image");
-                engine.start(job, &image).await.expect("a job")
+                kept.insert(engine).start(job, &image).await.expect("a job")
             }
         };
         let line = lines.next().await.expect("a line of the job");
         println!("{}", line.text);
         println!("{:?}", running.ending().await);
+        drop(kept);
         ExitCode::SUCCESS
     })
 }

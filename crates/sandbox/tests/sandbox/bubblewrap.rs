@@ -85,7 +85,9 @@ async fn program_that_will_not_stop_is_killed_after_its_grace() {
     let (running, mut lines) = cell.start(job).await.unwrap();
     lines.next().await.unwrap();
     running.controls().stop(Duration::from_millis(300)).await;
-    assert_eq!(running.ending().await.cause, Cause::Stopped);
+    let ending = running.ending().await;
+    assert_eq!(ending.cause, Cause::Stopped);
+    assert!(ending.usage.time < limits().time, "its time limit ended it, not the order");
 }
 
 #[tokio::test]

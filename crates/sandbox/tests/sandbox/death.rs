@@ -59,6 +59,7 @@ fn killed_worker_leaves_no_process() {
     let (name, marker) = (worker_name(), format!("orphan-{}", std::process::id()));
     let mut worker = worker(&name, &home.path().join("job"), &[], &["sh", "-c", &job(&marker)]);
     assert!(is_running(&marker));
+    assert!(worker.try_wait().unwrap().is_none(), "the worker ended before it was killed");
     worker.kill().unwrap();
     worker.wait().unwrap();
     wait_until("no process of the job is left", || !is_running(&marker));
@@ -81,6 +82,7 @@ fn killed_worker_leaves_no_container() {
     // A service manager asks every process of a service to end before it kills them.
     let watchdog = process_with(&format!("watch\0{host}\0{name}\0")).expect("a watchdog");
     rustix::process::kill_process(watchdog, rustix::process::Signal::TERM).unwrap();
+    assert!(worker.try_wait().unwrap().is_none(), "the worker ended before it was killed");
     worker.kill().unwrap();
     worker.wait().unwrap();
     wait_until("no process of the container is left", || !is_running(&marker));

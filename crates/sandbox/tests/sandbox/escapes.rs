@@ -92,6 +92,7 @@ async fn workers_memory_and_sockets(cell: &Cell) {
         assert!(!outcome.text().contains("ESCAPED"), "{}: {}", cell.name(), outcome.text());
         assert_eq!(outcome.text().matches("HELD").count(), 5, "{}: {}", cell.name(), outcome.text());
     }
+    cell.holds(&["list", &format!("/proc/{}", neighbour.id())]).await;
     assert!(neighbour.try_wait().unwrap().is_none(), "the neighbour was ended");
     neighbour.kill().unwrap();
     neighbour.wait().unwrap();
@@ -245,7 +246,9 @@ async fn will_not_stop(cell: &Cell) {
         assert_eq!(lines.next().await.unwrap().text, "READY");
         assert!(is_running(&marker), "{}", cell.name());
         running.controls().stop(grace).await;
-        assert_eq!(running.ending().await.cause, Cause::Stopped, "{}", cell.name());
+        let ending = running.ending().await;
+        assert_eq!(ending.cause, Cause::Stopped, "{}", cell.name());
+        assert!(ending.usage.time < limits().time, "{}: its time limit ended it, not the order", cell.name());
         assert!(!is_running(&marker), "{}", cell.name());
     }
 }
