@@ -174,12 +174,12 @@ fn full_segments_go_to_object_storage_and_everything_works_as_on_disk() {
     assert_eq!(store.check(|_| {}).unwrap().bad, []);
 
     // While the service is away puts are taken, reads of objects say what is wrong, and nothing is dropped.
-    let far = store.has_many(&ids(&chunks(1000..1600))).unwrap().positions(true).next().unwrap();
-    let far = chunk(1000 + far as u64, 100 * KIB + 1000 + far);
     let options = moto.options(40 * MIB);
     drop(moto);
     let count = store.usage().chunks;
-    let error = store.get(&far.id, Verify::Here).unwrap_err();
+    // Some of them are still here; which, depends on when segments became full.
+    let far = ids(&chunks(1000..1600));
+    let error = far.iter().find_map(|id| store.get(id, Verify::Here).err()).expect("some are far away");
     assert!(matches!(error, Error::Objects { .. }) && error.to_string().contains("nothing was lost"), "{error}");
     assert_eq!(store.put(chunks(5000..5002)).unwrap(), 2);
     assert_eq!(store.usage().chunks, count + 2);
