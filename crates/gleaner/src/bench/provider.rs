@@ -54,8 +54,9 @@ fn read(folder: &Path, name: &str, job: &str) -> Result<Draft> {
 /// A container task from submission to its end: on a machine that has nothing of its image, and on one that has all of it.
 async fn starts(image: &Path) -> Result<Vec<Figure>> {
     let local = Local::with(1, &["--no-gpu", "--cpu-slots", "1", "--no-blender"]).await?;
-    let draft = container(local.folder(), image, "true")?;
     let once = async || -> Result<f64> {
+        // Read anew, or it would be the same submission once more.
+        let draft = container(local.folder(), image, "true")?;
         let begun = Instant::now();
         let view = run_to_end(&local.network.client, &draft).await?;
         ensure!(view.summary.state == JobState::Done, "the container did not run: {view:?}");
