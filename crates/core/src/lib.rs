@@ -30,6 +30,7 @@ mod pay;
 mod place;
 pub mod plan;
 pub mod pool;
+pub mod proof;
 mod queue;
 mod quote;
 mod screen;

@@ -21,6 +21,7 @@ mod spec;
 mod standing;
 
 pub mod api;
+pub mod commit;
 pub mod job_file;
 pub mod render;
 

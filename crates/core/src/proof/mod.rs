@@ -1,0 +1,7 @@
+//! Proof of Sync: how sure one can be that a result is right, in numbers that anybody can reckon again.
+//!
+//! Everything here is a pure function of what it is given: rates of audits from a worker's record and stake, lots from a seed
+//! that nobody could foresee, decisions from polls. `audit` has the part that lives in the state.
+mod draw;
+
+pub use draw::{Candidate, auditors, is_selected, piece};
