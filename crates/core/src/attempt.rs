@@ -17,6 +17,8 @@ pub(crate) enum Why {
     Second,
     /// The test of a worker on probation.
     Test,
+    /// The check of another worker's result; nothing is paid for it.
+    Audit(AttemptId),
 }
 
 /// One try of a task on one seat.
@@ -55,6 +57,13 @@ pub(crate) struct Attempt {
     pub resumed: bool,
     /// How many attempts at the task were called off for faster ones before this one.
     pub replaced: u8,
+}
+
+impl Attempt {
+    /// Whether it checks somebody else's result.
+    pub fn is_audit(&self) -> bool {
+        matches!(self.why, Why::Audit(_))
+    }
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
