@@ -23,6 +23,7 @@ mod standing;
 pub mod api;
 pub mod commit;
 pub mod job_file;
+pub mod market;
 pub mod render;
 
 pub use address::{Address, AddressError};
