@@ -24,6 +24,7 @@ pub mod api;
 pub mod commit;
 pub mod job_file;
 pub mod market;
+pub mod receipt;
 pub mod render;
 
 pub use address::{Address, AddressError};
