@@ -5,6 +5,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use gleaner_wire::job_file::Prefer;
+use gleaner_wire::market::Market;
 use gleaner_wire::{Amount, AttemptId, Cause, Hash, InputSpec, JobId, Micros, Millis, Output, SignedOrder, WorkerId};
 use serde::{Deserialize, Serialize};
 
@@ -234,6 +235,7 @@ pub(crate) struct Job {
     pub name: String,
     pub requester: RequesterId,
     pub prefer: Prefer,
+    pub market: Market,
     pub price_max: Amount,
     pub deadline: Millis,
     pub phase: Phase,

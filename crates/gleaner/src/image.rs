@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use gleaner_client::Draft;
 use gleaner_wire::job_file::{Budget, ContainerFile, InputFile, JobFile, NeedsFile, Prefer, Source, TaskFile};
+use gleaner_wire::market::Market;
 use gleaner_wire::{Amount, ByteSize, Runtime};
 
 use crate::failure::Advice;
@@ -96,7 +97,8 @@ impl Args {
         };
         let budget = Budget { price_max: self.price, time_max: None };
         let name = self.command.first().map_or("run", |first| first.rsplit('/').next().unwrap_or("run")).to_owned();
-        let job = JobFile { name, prefer: Prefer::default(), budget, needs: NeedsFile::default(), tasks: vec![task] };
+        let (prefer, market) = (Prefer::default(), Market::default());
+        let job = JobFile { name, prefer, budget, market, needs: NeedsFile::default(), tasks: vec![task] };
         Ok(Draft::made(job, &here)?)
     }
 }

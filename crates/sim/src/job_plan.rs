@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use gleaner_wire::job_file::{
     BlenderFile, Budget, ContainerFile, InputFile, JobFile, KernelFile, NeedsFile, Prefer, Source, TaskFile, TilesFile,
 };
+use gleaner_wire::market::Market;
 use gleaner_wire::{Amount, BlobRef, ByteSize, Cause, DeviceNeed, Hash, Output, Runtime, TASKS_MAX};
 
 use crate::chance::{Chance, mix, mix_two};
@@ -115,6 +116,7 @@ fn fresh(chance: &mut Chance) -> JobPlan {
             name: "job".into(),
             prefer: *chance.pick(&[Prefer::Fast, Prefer::Cheap, Prefer::Balanced]),
             budget: Budget { price_max: Some(price_max), time_max: Some(time_max) },
+            market: Market::default(),
             needs,
             tasks,
         },
@@ -260,6 +262,7 @@ pub(crate) fn array(requester: &str, count: u64, micros: u64, spread: u64, prefe
             name: "array".into(),
             prefer,
             budget: Budget { price_max: Some(price_max), time_max: Some("30d".into()) },
+            market: Market::default(),
             needs: NeedsFile::default(),
             tasks: vec![task],
         },

@@ -11,6 +11,7 @@ use core::num::NonZeroU32;
 use core::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
+use crate::market::Market;
 use crate::render::{DeviceChoice, Format, Frames, Renderer, Split, Video};
 use crate::{Amount, ByteSize, DataRef, DeviceNeed, Runtime};
 
@@ -29,6 +30,9 @@ pub struct JobFile {
     /// The most it may cost and last.
     #[serde(default)]
     pub budget: Budget,
+    /// How its workers are found and how firmly they are held.
+    #[serde(default)]
+    pub market: Market,
     /// What every task needs unless it says otherwise.
     #[serde(default)]
     pub needs: NeedsFile,

@@ -23,6 +23,8 @@ mod standing;
 pub mod api;
 pub mod commit;
 pub mod job_file;
+pub mod market;
+pub mod receipt;
 pub mod render;
 
 pub use address::{Address, AddressError};

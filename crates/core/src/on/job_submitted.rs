@@ -140,7 +140,7 @@ impl Core {
                 readers[usize::from(from)].insert(at);
             }
         }
-        let prefer = graph.prefer;
+        let (prefer, market) = (graph.prefer, graph.market);
         let groups = graph.groups.into_iter().zip(readers);
         let groups = groups.map(|(plan, readers)| self.new_group(plan, readers, prefer, &counts)).collect();
         Job {
@@ -149,6 +149,7 @@ impl Core {
             name: graph.name,
             requester,
             prefer,
+            market,
             price_max,
             deadline,
             phase: if order.is_some() { Phase::Ordered } else { Phase::Running },

@@ -11,6 +11,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use gleaner_wire::job_file::{JobFile, Prefer};
+use gleaner_wire::market::Market;
 use gleaner_wire::{Amount, Extent, Millis, Needs, TASKS_MAX, TaskSpec};
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +29,8 @@ pub struct Graph {
     pub name: String,
     /// What matters more, time or money.
     pub prefer: Prefer,
+    /// How its workers are found and how firmly they are held.
+    pub market: Market,
     /// The price cap, if the job names one.
     pub price_max: Option<Amount>,
     /// The time limit of the whole job.
@@ -74,7 +77,8 @@ pub fn plan(file: &JobFile) -> Result<Graph, Error> {
     let groups = file.tasks.iter().enumerate();
     let groups = groups.map(|(at, _)| group::plan_group(file, at, &names, &extents)).collect::<Result<Vec<_>, _>>()?;
     order::refuse_cycles(file, &names)?;
-    Ok(Graph { name: file.name.clone(), prefer: file.prefer, price_max: file.budget.price_max, time_max, groups })
+    let (prefer, market, price_max) = (file.prefer, file.market, file.budget.price_max);
+    Ok(Graph { name: file.name.clone(), prefer, market, price_max, time_max, groups })
 }
 
 /// What the elements of each group are; refused where there are more than the limit in all.

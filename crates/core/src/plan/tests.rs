@@ -45,6 +45,7 @@ fn job(tasks: Vec<TaskFile>) -> JobFile {
         name: "job".into(),
         prefer: Prefer::Balanced,
         budget: Budget::default(),
+        market: Market::default(),
         needs: NeedsFile::default(),
         tasks,
     }

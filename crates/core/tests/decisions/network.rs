@@ -8,6 +8,7 @@ use gleaner_wire::api::JobState;
 use gleaner_wire::job_file::{
     BlenderFile, Budget, ContainerFile, JobFile, KernelFile, NeedsFile, Prefer, Source, TaskFile,
 };
+use gleaner_wire::market::Market;
 use gleaner_wire::{
     Amount, AttemptId, BlobRef, ByteSize, Cause, DeviceKind, DeviceOffer, Finished, JobId, Micros, Millis, Offer,
     Outcome, Output, Runtime, RuntimeOffer, StartAttempt, WorkerId, WorkerKey,
@@ -66,7 +67,8 @@ pub fn array(name: &str, count: u32) -> TaskFile {
 
 pub fn job(tasks: Vec<TaskFile>) -> JobFile {
     let budget = Budget { price_max: Some(Amount::gln(10)), time_max: Some("1h".into()) };
-    JobFile { name: "job".into(), prefer: Prefer::Balanced, budget, needs: NeedsFile::default(), tasks }
+    let (prefer, market) = (Prefer::Balanced, Market::default());
+    JobFile { name: "job".into(), prefer, budget, market, needs: NeedsFile::default(), tasks }
 }
 
 pub fn output(number: u64) -> Output {

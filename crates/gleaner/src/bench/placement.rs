@@ -10,6 +10,7 @@ use gleaner_core::{Core, Effect, Event, Params, Session, Ticket};
 use gleaner_wire::job_file::{
     BlenderFile, Budget, ContainerFile, JobFile, KernelFile, NeedsFile, Prefer, Source, TaskFile,
 };
+use gleaner_wire::market::Market;
 use gleaner_wire::{
     Amount, BlobRef, ByteSize, DeviceKind, DeviceNeed, DeviceOffer, JobId, Millis, Offer, Runtime, RuntimeOffer,
     TaskId, WorkerKey,
@@ -75,7 +76,8 @@ fn job(name: &str, count: u32, needs: NeedsFile) -> JobFile {
         blender: BlenderFile::default(),
     };
     let budget = Budget { price_max: Some(Amount::gln(100_000)), time_max: None };
-    JobFile { name: name.into(), prefer: Prefer::Balanced, budget, needs: NeedsFile::default(), tasks: vec![task] }
+    let (prefer, market) = (Prefer::Balanced, Market::default());
+    JobFile { name: name.into(), prefer, budget, market, needs: NeedsFile::default(), tasks: vec![task] }
 }
 
 /// A hub with all workers connected and idle.

@@ -1,0 +1,87 @@
+//! Claims: what a worker binds itself to before it can know what will be checked.
+//!
+//! A worker signs once for all results that it sends together: the root of a tree over the hashes of its claims.
+use alloc::vec::Vec;
+use serde::{Deserialize, Serialize};
+
+use super::Signature;
+use crate::{AttemptId, Hash, Micros, TaskId, WorkerKey, commit};
+
+/// What a worker says about one attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Claim {
+    /// The attempt: no claim counts for another one.
+    pub attempt: AttemptId,
+    /// The task.
+    pub task: TaskId,
+    /// The hash of what it delivered; nothing if the program failed by its own fault.
+    pub output: Option<Hash>,
+    /// The number of pieces that the output is made of.
+    pub pieces: u32,
+    /// The root of the tree over those pieces.
+    pub root: Hash,
+    /// For how long it ran.
+    pub ran: Micros,
+}
+
+/// A claim with its maker's signature.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Commitment {
+    /// The claim.
+    pub claim: Claim,
+    /// The signed batch that it came in.
+    pub batch: Batch,
+    /// The piece that was drawn, if the claim was opened there.
+    pub opening: Option<Opening>,
+}
+
+/// Where a claim stands among those that were signed together.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Batch {
+    /// The root over the hashes of the claims.
+    pub root: Hash,
+    /// How many claims there are.
+    pub count: u32,
+    /// The place of this one.
+    pub place: u32,
+    /// What leads from it to the root.
+    pub path: Vec<Hash>,
+    /// The worker's signature of [`batch_message`].
+    pub signature: Signature,
+}
+
+/// One piece of a claimed output.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Opening {
+    /// Which one.
+    pub piece: u32,
+    /// Its leaf in the tree over the pieces.
+    pub leaf: Hash,
+    /// What leads from it to the claim's root.
+    pub path: Vec<Hash>,
+}
+
+/// The leaf that stands for a claim: in its worker's batch, in the hub's round, and as evidence.
+pub fn claim_hash(claim: &Claim) -> Hash {
+    let Claim { attempt, task, output, pieces, root, ran } = claim;
+    let mut bytes = Vec::from(*b"gleaner claim 1");
+    bytes.extend_from_slice(&attempt.0.to_le_bytes());
+    bytes.extend_from_slice(&task.job.0.to_le_bytes());
+    bytes.extend_from_slice(&task.group.to_le_bytes());
+    bytes.extend_from_slice(&task.index.to_le_bytes());
+    bytes.push(u8::from(output.is_some()));
+    bytes.extend_from_slice(&output.unwrap_or(Hash([0; 32])).0);
+    bytes.extend_from_slice(&pieces.to_le_bytes());
+    bytes.extend_from_slice(&root.0);
+    bytes.extend_from_slice(&ran.0.to_le_bytes());
+    commit::leaf(&bytes)
+}
+
+/// What a worker signs for all claims that it sends together to the hub with this key.
+pub fn batch_message(root: &Hash, count: u32, hub: &WorkerKey) -> Vec<u8> {
+    [b"gleaner batch 1".as_slice(), &hub.0, &count.to_le_bytes(), &root.0].concat()
+}
