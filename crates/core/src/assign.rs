@@ -105,6 +105,7 @@ impl Core {
             twin,
             engine: offered.engine,
             resumed: !audit && group.checkpoints.contains_key(&index),
+            compare: None,
             replaced: 0,
         };
         let wake = attempt.suspect_at.min(attempt.lease).min(attempt.deadline);

@@ -1,6 +1,7 @@
 //! Attempts: who tries which task, since when, until when, and with how much money behind it.
+use alloc::boxed::Box;
 use alloc::vec::Vec;
-use gleaner_wire::{Amount, AttemptId, JobId, Micros, Millis, WorkerId};
+use gleaner_wire::{Amount, AttemptId, JobId, Micros, Millis, Output, WorkerId};
 use serde::{Deserialize, Serialize};
 
 use crate::data::Moving;
@@ -55,6 +56,8 @@ pub(crate) struct Attempt {
     pub engine: u16,
     /// Whether it goes on from where an earlier one was, so that its time says nothing of the whole.
     pub resumed: bool,
+    /// The results that it compares, instead of running anything.
+    pub compare: Option<Box<[Output; 2]>>,
     /// How many attempts at the task were called off for faster ones before this one.
     pub replaced: u8,
 }

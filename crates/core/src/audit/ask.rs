@@ -2,9 +2,9 @@
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
-use gleaner_wire::{Address, AttemptId, Hash, Runtime, TaskId, WorkerId};
+use gleaner_wire::{Address, AttemptId, Hash, Output, Runtime, TaskId, WorkerId};
 
-use super::claim::{Audit, Claim, Juror};
+use super::claim::{Audit, Claim, Juror, Question};
 use super::note::Verdict;
 use crate::assign::Placement;
 use crate::attempt::Why;
@@ -39,6 +39,7 @@ impl Core {
             poll: 0,
             vote: None,
             polls: Vec::new(),
+            rival: None,
             refereed: false,
         };
         self.claims.all.get_mut(&id).expect("the caller has seen it").audit = Some(Box::new(audit));
@@ -53,9 +54,9 @@ impl Core {
             let Some(audit) = &claim.audit else { return };
             let drawn = audit.draw(&self.workers_keys(audit), &claim.hash);
             let task = TaskId { job: claim.attempt.job, group: claim.attempt.group, index: claim.attempt.index };
-            let open = |juror: &&Juror| {
-                !audit.answers.contains_key(&juror.worker) && !audit.asked.contains_key(&juror.worker)
-            };
+            let computing = |worker: WorkerId| audit.asked.values().any(|asked| *asked == (worker, Question::Compute));
+            let open =
+                |juror: &&Juror| !audit.answers.contains_key(&juror.worker) && !computing(juror.worker);
             let to_ask: Vec<Juror> = drawn.iter().filter(open).copied().collect();
             let waiting = audit.asked.len();
             let drawn: Vec<WorkerId> = drawn.iter().map(|juror| juror.worker).collect();
@@ -63,8 +64,8 @@ impl Core {
             let mut lost = Vec::new();
             let mut asked = Vec::new();
             for juror in to_ask {
-                match self.ask(id, juror, task, effects) {
-                    Some(attempt) => asked.push((juror.worker, attempt)),
+                match self.ask(id, juror, task, None, effects) {
+                    Some(attempt) => asked.push((attempt, (juror.worker, Question::Compute))),
                     None => lost.push(juror.worker),
                 }
             }
@@ -78,14 +79,22 @@ impl Core {
                 continue;
             }
             if nobody || out == 0 {
-                self.judge(id, effects);
+                self.move_on(id, effects);
             }
             return;
         }
     }
 
-    /// Starts an attempt at the task of a claim on somebody else's seat. Nothing is paid for it.
-    fn ask(&mut self, id: AttemptId, juror: Juror, task: TaskId, effects: &mut Vec<Effect>) -> Option<AttemptId> {
+    /// Starts an attempt at the task of a claim on somebody else's seat, or the comparison of two results of it. Nothing is
+    /// paid for it.
+    pub(crate) fn ask(
+        &mut self,
+        id: AttemptId,
+        juror: Juror,
+        task: TaskId,
+        compare: Option<[Output; 2]>,
+        effects: &mut Vec<Effect>,
+    ) -> Option<AttemptId> {
         let seat = &self.seats[juror.seat.0 as usize];
         let (here, room) = (seat.counted && seat.offered && !seat.testing, seat.in_flight < self.params.in_flight_max);
         let takes = self.workers[juror.worker.0 as usize].takes_work(self.now);
@@ -94,6 +103,7 @@ impl Core {
         }
         let placement = Placement { seat: juror.seat, task, why: Why::Audit(id), twin: None };
         let slot = self.assign(&placement, effects).ok()?;
+        self.attempts.at_mut(slot).compare = compare.map(Box::new);
         Some(self.attempts.id(slot))
     }
 

@@ -2,6 +2,7 @@
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
+use gleaner_wire::check::Compared;
 use gleaner_wire::receipt;
 use gleaner_wire::{Address, Amount, AttemptId, Hash, JobId, Micros, Millis, Output, TaskId, WorkerId};
 use serde::{Deserialize, Serialize};
@@ -43,6 +44,17 @@ pub(crate) struct Juror {
     pub weight: u64,
 }
 
+/// What somebody was asked about a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) enum Question {
+    /// To compute its task.
+    Compute,
+    /// To compare this worker's answer with the claim.
+    Compare(WorkerId),
+    /// To compare this worker's answer with the first one that differed from the claim.
+    CompareWithRival(WorkerId),
+}
+
 /// What a worker says of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Answer {
@@ -52,6 +64,10 @@ pub(crate) struct Answer {
     /// How long that took, as it says.
     pub claimed: Micros,
     pub batch: u64,
+    /// Whether it agrees with the claim, as soon as that is known, and how far it is from it.
+    pub agrees: Option<Compared>,
+    /// Whether it agrees with the first answer that differed.
+    pub like_rival: Option<bool>,
 }
 
 /// The check of a claim.
@@ -59,8 +75,8 @@ pub(crate) struct Answer {
 pub(crate) struct Audit {
     pub seed: Hash,
     pub jurors: Vec<Juror>,
-    /// Attempts that are out, by whom.
-    pub asked: BTreeMap<WorkerId, AttemptId>,
+    /// Attempts that are out, and what each is to say.
+    pub asked: BTreeMap<AttemptId, (WorkerId, Question)>,
     pub answers: BTreeMap<WorkerId, Answer>,
     /// Those who gave none.
     pub gone: BTreeSet<WorkerId>,
@@ -70,6 +86,8 @@ pub(crate) struct Audit {
     /// Once an answer has differed.
     pub vote: Option<Vote>,
     pub polls: Vec<PollNote>,
+    /// The first worker whose answer differed.
+    pub rival: Option<WorkerId>,
     /// Whether the platform's own workers are asked, because the others did not decide.
     pub refereed: bool,
 }
@@ -151,7 +169,7 @@ impl Core {
     pub(crate) fn drop_claim(&mut self, id: AttemptId, effects: &mut Vec<Effect>) -> Claim {
         let claim = self.claims.all.remove(&id).expect("the caller has seen it");
         if let Some(audit) = &claim.audit {
-            for attempt in audit.asked.values() {
+            for attempt in audit.asked.keys() {
                 if let Some(slot) = self.attempts.slot(*attempt) {
                     self.cancel_attempt(slot, effects);
                 }
