@@ -70,8 +70,7 @@ impl Core {
             })?;
             if let Why::Audit(claim) = attempt.why {
                 let audit = self.claims.all.get(&claim).and_then(|claim| claim.audit.as_ref());
-                let known = audit.and_then(|audit| audit.asked.get(&attempt.worker));
-                let known = known.is_some_and(|asked| self.attempts.slot(*asked) == Some(slot));
+                let known = audit.is_some_and(|audit| audit.asked.contains_key(&self.attempts.id(slot)));
                 ensure(known, || format!("the audit in slot {slot} belongs to no claim"))?;
                 continue;
             }

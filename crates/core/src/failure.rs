@@ -44,9 +44,10 @@ impl Core {
 
     fn fail_quietly(&mut self, slot: u32, cause: Cause, detail: String, ran: Micros, effects: &mut Vec<Effect>) {
         if self.attempts.at(slot).is_audit() {
+            let id = self.attempts.id(slot);
             let attempt = self.release_attempt(slot, effects);
             self.doubt_holder(&attempt);
-            self.audit_unanswered(&attempt, effects);
+            self.audit_unanswered(id, &attempt, effects);
             return;
         }
         let id = self.attempts.id(slot);

@@ -1,9 +1,9 @@
 //! Answers of those who check, and what follows from them.
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+use gleaner_wire::check::{Check, Compared};
 use gleaner_wire::{AttemptId, Cause, Output, WorkerId};
 
-use super::claim::{Answer, Audit, Delivered};
+use super::claim::{Answer, Audit, Claim, Delivered, Question};
 use super::note::{PollNote, Verdict};
 use crate::attempt::{Attempt, Why};
 use crate::effect::Effect;
@@ -11,7 +11,7 @@ use crate::proof::{Step, Vote};
 use crate::state::Core;
 
 impl Core {
-    /// A worker has computed the task of a claim, not knowing that it was one.
+    /// A worker has computed the task of a claim, not knowing that it was one, or compared two results of it.
     pub(crate) fn audit_answered(
         &mut self,
         slot: u32,
@@ -19,68 +19,89 @@ impl Core {
         result: Delivered,
         effects: &mut Vec<Effect>,
     ) {
-        let attempt_id = self.attempts.id(slot);
+        let id = self.attempts.id(slot);
         let attempt = self.release_attempt(slot, effects);
         let Why::Audit(claim) = attempt.why else { unreachable!("only audits are answered here") };
-        if output.is_some() && !attempt.resumed {
-            self.learn(&attempt, result.ran, effects);
-        }
         let Some(audit) = self.audit_of(claim) else { return };
-        let answer = Answer { attempt: attempt_id, output, claimed: result.claimed, batch: result.batch };
-        if audit.asked.remove(&attempt.worker).is_some() {
-            audit.answers.insert(attempt.worker, answer);
-            self.move_on(claim, effects);
+        let Some((worker, question)) = audit.asked.remove(&id) else { return };
+        let compared = output.as_ref().and_then(Compared::from_output);
+        match (question, compared) {
+            (Question::Compute, _) => {
+                let (claimed, batch, agrees, like_rival) = (result.claimed, result.batch, None, None);
+                audit.answers.insert(worker, Answer { attempt: id, output, claimed, batch, agrees, like_rival });
+                if output.is_some() {
+                    self.learn(&attempt, result.ran, effects);
+                }
+            }
+            (Question::Compare(of), Some(compared)) => audit.note(of, |answer| answer.agrees = Some(compared)),
+            (Question::CompareWithRival(of), Some(compared)) => {
+                audit.note(of, |answer| answer.like_rival = Some(compared.agrees));
+            }
+            (Question::Compare(_) | Question::CompareWithRival(_), None) => _ = audit.gone.insert(worker),
         }
+        self.move_on(claim, effects);
     }
 
     /// A worker gives no answer: somebody else is asked.
-    pub(crate) fn audit_unanswered(&mut self, attempt: &Attempt, effects: &mut Vec<Effect>) {
+    pub(crate) fn audit_unanswered(&mut self, id: AttemptId, attempt: &Attempt, effects: &mut Vec<Effect>) {
         let Why::Audit(claim) = attempt.why else { unreachable!("only audits are answered here") };
         let Some(audit) = self.audit_of(claim) else { return };
-        if audit.asked.remove(&attempt.worker).is_some() {
-            audit.gone.insert(attempt.worker);
-            self.ask_on(claim, effects);
+        let Some((worker, question)) = audit.asked.remove(&id) else { return };
+        audit.gone.insert(worker);
+        match question {
+            Question::Compute => self.ask_on(claim, effects),
+            Question::Compare(_) | Question::CompareWithRival(_) => self.move_on(claim, effects),
         }
     }
 
-    fn audit_of(&mut self, claim: AttemptId) -> Option<&mut Audit> {
+    pub(crate) fn audit_of(&mut self, claim: AttemptId) -> Option<&mut Audit> {
         self.claims.all.get_mut(&claim)?.audit.as_deref_mut()
     }
 
-    /// An answer came: once all that were asked have given theirs, it is judged.
-    fn move_on(&mut self, id: AttemptId, effects: &mut Vec<Effect>) {
-        if self.audit_of(id).is_some_and(|audit| audit.asked.is_empty()) {
+    /// How two results of a claim's task are compared.
+    pub(crate) fn check_of_task(&self, claim: &Claim) -> Check {
+        self.jobs[&claim.attempt.job].groups[usize::from(claim.attempt.group)].plan.spec.check
+    }
+
+    /// Something came: once nobody computes any more, answers are compared, and once all are, the claim is judged.
+    pub(crate) fn move_on(&mut self, id: AttemptId, effects: &mut Vec<Effect>) {
+        let Some(audit) = self.audit_of(id) else { return };
+        if audit.asked.is_empty() && !self.compare_next(id, effects) {
             self.judge(id, effects);
         }
     }
 
-    /// Judges a claim by the answers to the questions that were drawn.
-    pub(crate) fn judge(&mut self, id: AttemptId, effects: &mut Vec<Effect>) {
-        let claim = &self.claims.all[&id];
-        let audit = claim.audit.as_ref().expect("only audited claims are judged");
-        let ours = claim.output;
+    /// Judges a claim by the answers of those who were drawn.
+    fn judge(&mut self, id: AttemptId, effects: &mut Vec<Effect>) {
+        let audit = self.claims.all[&id].audit.as_ref().expect("only audited claims are judged");
         let answered: Vec<(WorkerId, Answer)> =
             audit.drawn.iter().filter_map(|worker| Some((*worker, *audit.answers.get(worker)?))).collect();
-        if answered.is_empty() {
-            // Whoever could have been asked is gone.
-            let verdict = if audit.vote.is_some() { Verdict::Undecided } else { Verdict::NobodyToCheck };
+        let count = |counts: fn(&Answer) -> bool| answered.iter().filter(|(_, answer)| counts(answer)).count() as u32;
+        let agree = count(Answer::is_for);
+        let differ = count(|answer| answer.like_rival == Some(true));
+        if audit.refereed {
+            let verdict = match (agree, audit.refutes(&answered)) {
+                (1.., _) => Verdict::Upheld,
+                (0, true) => Verdict::Refuted,
+                (0, false) => Verdict::Undecided,
+            };
             return self.conclude(id, verdict, effects);
         }
-        if audit.vote.is_none() {
-            if answered.iter().all(|(_, answer)| answer.output == Some(ours)) {
+        if answered.is_empty() && audit.vote.is_none() {
+            return self.conclude(id, Verdict::NobodyToCheck, effects);
+        }
+        let Some(mut vote) = audit.vote.clone() else {
+            if agree as usize == answered.len() {
                 return self.conclude(id, Verdict::Agreed, effects);
             }
-            let eligible = audit.jurors.len() - audit.gone.len();
-            return self.contest(id, eligible, effects);
-        }
-        let agree = answered.iter().filter(|(_, answer)| answer.output == Some(ours)).count() as u32;
-        let differ = most_alike(&answered, &ours);
+            return self.contest(id, effects);
+        };
         let drawn = answered.iter().map(|(worker, _)| self.workers[worker.0 as usize].key).collect();
-        let claim = self.claims.all.get_mut(&id).expect("it was just seen");
-        let audit = claim.audit.as_mut().expect("it was just seen");
+        let step = vote.count(agree, differ);
+        let Some(audit) = self.audit_of(id) else { return };
         let number = audit.poll;
         audit.polls.push(PollNote { number, drawn, agree, differ });
-        let step = audit.vote.as_mut().expect("it was just seen").count(agree, differ);
+        audit.vote = Some(vote);
         match step {
             Step::Again => {
                 audit.poll += 1;
@@ -93,36 +114,57 @@ impl Core {
     }
 
     /// An answer differs: more are asked, in polls.
-    fn contest(&mut self, id: AttemptId, eligible: usize, effects: &mut Vec<Effect>) {
-        let vote = Vote::new(&self.params.audits, eligible);
+    fn contest(&mut self, id: AttemptId, effects: &mut Vec<Effect>) {
         self.totals.claims_contested += 1;
+        let policy = self.params.audits.clone();
         let Some(audit) = self.audit_of(id) else { return };
+        let vote = Vote::new(&policy, audit.jurors.len() - audit.gone.len());
+        let step = vote.step();
         audit.vote = Some(vote);
         audit.poll = 1;
-        self.ask_on(id, effects);
+        match step {
+            // There are too few for a poll.
+            Step::Undecided => self.undecided(id, effects),
+            Step::Again | Step::Decided(_) => self.ask_on(id, effects),
+        }
     }
 
-    /// Polls did not decide. If those who differ from the claim differ from each other as well, the program is to blame.
+    /// Polls did not decide. If those who differ from the claim differ from each other as well, the program is to blame;
+    /// else the platform's own workers have the last word.
     fn undecided(&mut self, id: AttemptId, effects: &mut Vec<Effect>) {
-        let claim = &self.claims.all[&id];
-        let audit = claim.audit.as_ref().expect("only audited claims are judged");
-        let mut kinds: BTreeMap<_, u32> = BTreeMap::new();
-        for answer in audit.answers.values() {
-            *kinds.entry(answer.output.map(|output| output.hash())).or_default() += 1;
+        let audit = self.claims.all[&id].audit.as_ref().expect("only audited claims are judged");
+        let against = audit.answers.values().filter(|answer| !answer.is_for()).count();
+        let alike = audit.answers.values().filter(|answer| answer.like_rival == Some(true)).count();
+        let none_for = audit.answers.values().all(|answer| !answer.is_for());
+        if none_for && against > 1 && alike == 1 {
+            self.conclude(id, Verdict::NotRepeatable, effects);
+        } else if !self.ask_referee(id, effects) {
+            self.conclude(id, Verdict::Undecided, effects);
         }
-        let ours = kinds.remove(&Some(claim.output.hash())).unwrap_or(0);
-        let scattered = ours == 0 && kinds.len() > 1 && kinds.values().all(|count| *count == 1);
-        self.conclude(id, if scattered { Verdict::NotRepeatable } else { Verdict::Undecided }, effects);
     }
 }
 
-/// How many of those who differ from a claim agree with each other.
-fn most_alike(answered: &[(WorkerId, Answer)], ours: &Output) -> u32 {
-    let mut kinds: BTreeMap<_, u32> = BTreeMap::new();
-    for (_, answer) in answered.iter().filter(|(_, answer)| answer.output != Some(*ours)) {
-        *kinds.entry(answer.output.map(|output| output.hash())).or_default() += 1;
+impl Audit {
+    fn note(&mut self, of: WorkerId, set: impl FnOnce(&mut Answer)) {
+        if let Some(answer) = self.answers.get_mut(&of) {
+            set(answer);
+        }
     }
-    kinds.into_values().max().unwrap_or(0)
+
+    /// Whether a referee's answer is that of somebody else who differed from the claim.
+    fn refutes(&self, answered: &[(WorkerId, Answer)]) -> bool {
+        let alike = |(worker, answer): &(WorkerId, Answer)| {
+            answer.like_rival == Some(true) && self.rival.is_some_and(|rival| rival != *worker)
+        };
+        answered.iter().any(alike)
+    }
+}
+
+impl Answer {
+    /// Whether it agrees with the claim.
+    pub(crate) fn is_for(&self) -> bool {
+        self.agrees.is_some_and(|compared| compared.agrees)
+    }
 }
 
 /// Whether a failed audit says something of the claim: a program that fails in itself fails everywhere.

@@ -107,6 +107,31 @@ impl Core {
         Some(self.attempts.id(slot))
     }
 
+    /// Has one of the platform's own workers say the last word, if one could; `false` if none can.
+    pub(crate) fn ask_referee(&mut self, id: AttemptId, effects: &mut Vec<Effect>) -> bool {
+        let claim = &self.claims.all[&id];
+        let task = TaskId { job: claim.attempt.job, group: claim.attempt.group, index: claim.attempt.index };
+        let audit = claim.audit.as_ref().expect("only audited claims have referees");
+        if audit.refereed {
+            return false;
+        }
+        let seats = (0..).map(SeatId).zip(&self.seats);
+        let managed = seats.filter(|(_, seat)| self.is_managed(seat.worker) && self.could_check(claim, seat));
+        let referees: Vec<Juror> =
+            managed.map(|(at, seat)| Juror { worker: seat.worker, seat: at, weight: WEIGHT_MIN }).collect();
+        for referee in referees {
+            if let Some(attempt) = self.ask(id, referee, task, None, effects) {
+                let audit = self.audit_of(id).expect("it was just seen");
+                audit.refereed = true;
+                audit.drawn = Vec::from([referee.worker]);
+                audit.jurors.push(referee);
+                audit.asked.insert(attempt, (referee.worker, Question::Compute));
+                return true;
+            }
+        }
+        false
+    }
+
     /// Those who could check a claim: one worker for each other owner, from a place on that chance has chosen.
     fn jurors(&self, claim: &Claim, seed: &Hash) -> Vec<Juror> {
         let count = self.seats.len();
@@ -128,8 +153,13 @@ impl Core {
         jurors
     }
 
-    /// Whether a seat could have done the task of a claim just as well, and belongs to somebody else.
+    /// Whether a seat is one that lots may be drawn for.
     fn may_check(&self, claim: &Claim, seat: &Seat) -> bool {
+        !self.is_managed(seat.worker) && self.could_check(claim, seat)
+    }
+
+    /// Whether a seat could have done the task of a claim just as well, and belongs to somebody else.
+    fn could_check(&self, claim: &Claim, seat: &Seat) -> bool {
         let group = &self.jobs[&claim.attempt.job].groups[usize::from(claim.attempt.group)];
         let worker = &self.workers[seat.worker.0 as usize];
         let needs = &group.plan.needs;
@@ -139,7 +169,6 @@ impl Core {
             && !seat.testing
             && worker.standing == Standing::Good
             && self.owner(seat.worker) != self.owner(claim.attempt.worker)
-            && !self.is_managed(seat.worker)
             && group.troubles.get(&claim.attempt.index).is_none_or(|trouble| !trouble.avoids(seat.worker))
             && seat.fits(needs, self.classes.named(needs))
             && self.same_class(needs.runtime, ours, seat)

@@ -7,6 +7,7 @@
 mod answer;
 mod ask;
 mod claim;
+mod compare;
 mod note;
 mod round;
 mod verdict;

@@ -2,6 +2,7 @@
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
+use gleaner_wire::check::Check;
 use gleaner_wire::{Address, Amount, AttemptId, DeviceKind, Hash, JobId, Micros, Millis, SignedOrder, TaskId, WorkerKey};
 use serde::{Deserialize, Serialize};
 
@@ -98,6 +99,8 @@ pub struct AnswerNote {
     pub batch: u64,
     /// Whether it agrees with the claim.
     pub agrees: bool,
+    /// How far it is from it; see [`gleaner_wire::check::Compared`].
+    pub distance: u64,
 }
 
 /// One poll.
@@ -118,6 +121,8 @@ pub struct PollNote {
 pub struct AuditNote {
     /// What lots were drawn from.
     pub seed: Hash,
+    /// How answers were compared.
+    pub check: Check,
     /// Who could be asked.
     pub jurors: Vec<JurorNote>,
     /// What they said.

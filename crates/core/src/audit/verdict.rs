@@ -40,9 +40,8 @@ impl Core {
     pub(crate) fn conclude(&mut self, id: AttemptId, verdict: Verdict, effects: &mut Vec<Effect>) {
         let claim = &self.claims.all[&id];
         let audit = claim.audit.as_ref().expect("only audited claims are concluded");
-        let ours = claim.output;
-        let said = |right: bool| {
-            let those = audit.answers.iter().filter(|(_, answer)| (answer.output == Some(ours)) == right);
+        let said = |agrees: bool| {
+            let those = audit.answers.iter().filter(|(_, answer)| answer.is_for() == agrees);
             those.map(|(worker, _)| *worker).collect::<Vec<_>>()
         };
         let (for_it, against_it) = (said(true), said(false));
@@ -216,10 +215,12 @@ impl Core {
             output: answer.output.map(|output| output.hash()),
             claimed: answer.claimed,
             batch: answer.batch,
-            agrees: answer.output == Some(claim.output),
+            agrees: answer.is_for(),
+            distance: answer.agrees.map_or(u64::MAX, |compared| compared.distance),
         });
         let (jurors, answers) = (jurors.collect(), answers.collect());
-        AuditNote { seed: audit.seed, jurors, answers, polls: audit.polls.clone(), refereed: audit.refereed }
+        let check = self.check_of_task(claim);
+        AuditNote { seed: audit.seed, check, jurors, answers, polls: audit.polls.clone(), refereed: audit.refereed }
     }
 
     /// How the claims of a job were judged, in order, from `first` on.
