@@ -68,7 +68,9 @@ impl Core {
 
     /// Whether a worker has as much unpaid work as its stake speaks for.
     pub(crate) fn is_stretched(&self, worker: WorkerId) -> bool {
-        let provider = self.provider(worker).filter(|_| self.params.orders);
-        self.claims.exposure(provider) > Amount::ZERO && !self.audit_rate(worker).may_take(Amount(1))
+        if self.claims.exposure.is_empty() || !self.params.orders {
+            return false;
+        }
+        self.claims.exposure(self.provider(worker)) > Amount::ZERO && !self.audit_rate(worker).may_take(Amount(1))
     }
 }

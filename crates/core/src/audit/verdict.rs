@@ -92,7 +92,7 @@ impl Core {
     fn evidence(&self, id: AttemptId, verdict: Verdict) -> String {
         let claim = &self.claims.all[&id];
         let Some(audit) = &claim.audit else { return verdict.words().into() };
-        let short = |hash: Hash| format!("{hash}")[..12].to_owned();
+        let short = |hash: Hash| String::from(&format!("{hash}")[..12]);
         let ours = short(claim.output.hash());
         let mut said = String::new();
         for (worker, answer) in &audit.answers {

@@ -25,6 +25,14 @@ pub struct Claim {
     pub ran: Micros,
 }
 
+impl Claim {
+    /// What is said of an attempt whose output is one piece.
+    pub fn whole(attempt: AttemptId, task: TaskId, output: Option<Hash>, ran: Micros) -> Self {
+        let leaf = commit::leaf(&output.unwrap_or(Hash([0; 32])).0);
+        Self { attempt, task, output, pieces: 1, root: commit::Tree::of(Vec::from([leaf])).root(), ran }
+    }
+}
+
 /// A claim with its maker's signature.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
