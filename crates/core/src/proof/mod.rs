@@ -7,8 +7,8 @@ mod policy;
 mod poll;
 mod rate;
 
-pub use draw::{Candidate, WHOLE, auditors, is_selected, piece};
 pub(crate) use draw::lot;
+pub use draw::{Candidate, WHOLE, auditors, is_selected, piece};
 pub use policy::Policy;
 pub use poll::{Step, Vote};
 pub use rate::{RateView, Record, Verdict, exposure_max, rate, rate_needed};
