@@ -73,6 +73,7 @@ fn job(name: &str, count: u32, needs: NeedsFile) -> JobFile {
         kernel: KernelFile::default(),
         container: ContainerFile::default(),
         blender: BlenderFile::default(),
+        check: None,
     };
     let budget = Budget { price_max: Some(Amount::gln(100_000)), time_max: None };
     JobFile { name: name.into(), prefer: Prefer::Balanced, budget, needs: NeedsFile::default(), tasks: vec![task] }
