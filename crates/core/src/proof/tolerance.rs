@@ -47,6 +47,12 @@ impl Tolerances {
         learned.or((one == other).then_some(Compared::TOLERATED))
     }
 
+    /// Whether enough was seen of two classes to blame anybody for a difference between them. Until then even results of one
+    /// class are compared only to learn: the check of a new kind of job may be narrower than what its machines can keep.
+    pub fn is_known(&self, one: Hash, other: Hash, number: Number) -> bool {
+        self.pairs.get(&key(one, other, number)).is_some_and(|sketch| sketch.seen >= SEEN_MIN)
+    }
+
     /// Whether two results agree, as far as that can be said.
     pub fn agree(&self, one: Hash, other: Hash, number: Number, compared: Compared) -> Option<bool> {
         let tolerated = self.tolerated(one, other, number)?;
@@ -129,6 +135,10 @@ mod tests {
         assert_eq!(little.agree(class("a"), class("b"), Number::F32, Compared::at(6_000_000)), None);
         assert_eq!(little.agree(class("a"), class("a"), Number::F32, Compared::at(6_000_000)), Some(false));
         let enough = taught((0..64).map(|_| 5_000_000));
+        assert!(
+            !little.is_known(class("b"), class("a"), Number::F32)
+                && enough.is_known(class("b"), class("a"), Number::F32)
+        );
         assert_eq!(
             enough.agree(class("b"), class("a"), Number::F32, Compared::at(6_000_000)),
             Some(true),
