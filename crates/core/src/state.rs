@@ -192,7 +192,7 @@ impl Core {
         let checkpoint = group.checkpoints.get(&at.index).copied();
         let (job, group, index, time_ms) = (at.job, at.group, at.index, at.time_ms);
         let device = self.seats[at.seat.0 as usize].device;
-        Some(StartAttempt { attempt, job, group, index, device, time_ms, outputs, checkpoint })
+        Some(StartAttempt { attempt, job, group, index, device, time_ms, outputs, checkpoint, compare: None })
     }
 
     /// What workers are told of a group.

@@ -94,6 +94,7 @@ impl Args {
                 checkpoint: None,
             },
             blender: Default::default(),
+            check: None,
         };
         let budget = Budget { price_max: self.price, time_max: None };
         let name = self.command.first().map_or("run", |first| first.rsplit('/').next().unwrap_or("run")).to_owned();

@@ -234,6 +234,7 @@ fn task(name: &str, runtime: Runtime, program: u64) -> TaskFile {
         kernel: KernelFile::default(),
         container: ContainerFile::default(),
         blender: BlenderFile::default(),
+        check: None,
     }
 }
 

@@ -11,6 +11,7 @@ use core::num::NonZeroU32;
 use core::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
+use crate::check::CheckFile;
 use crate::market::Market;
 use crate::render::{DeviceChoice, Format, Frames, Renderer, Split, Video};
 use crate::{Amount, ByteSize, DataRef, DeviceNeed, Runtime};
@@ -120,6 +121,8 @@ pub struct TaskFile {
     /// blender: what of the scene is rendered, and how.
     #[serde(default)]
     pub blender: BlenderFile,
+    /// How two results of one task are compared; without it, as its runtime allows.
+    pub check: Option<CheckFile>,
 }
 
 /// What of a scene is rendered, and how. The program of the task is the scene's file, or a folder that has it.

@@ -21,6 +21,7 @@ mod spec;
 mod standing;
 
 pub mod api;
+pub mod check;
 pub mod commit;
 pub mod job_file;
 pub mod market;
@@ -30,6 +31,7 @@ pub mod render;
 pub use address::{Address, AddressError};
 pub use amount::{Amount, AmountError};
 pub use cause::Cause;
+pub use check::Check;
 pub use data::DataRef;
 pub use element::{Each, EachError, Extent, Rect};
 pub use hash::{BlobRef, Hash, HashError};

@@ -30,6 +30,9 @@ pub struct StartAttempt {
     pub outputs: Vec<Output>,
     /// What an earlier attempt has saved, to go on from there.
     pub checkpoint: Option<Output>,
+    /// Two results of this element to be compared by the task's check, instead of making one. What comes out is a
+    /// [`crate::check::Compared`], not sealed.
+    pub compare: Option<[Output; 2]>,
 }
 
 /// How an attempt ended on its worker.

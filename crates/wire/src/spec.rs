@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use crate::render::{DeviceChoice, Format, Frames, Source, Split, Video};
-use crate::{DataRef, Extent, Hash, Millis, Runtime};
+use crate::{Check, DataRef, Extent, Hash, Millis, Runtime};
 
 /// The image of a container.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -276,6 +276,8 @@ pub struct TaskSpec {
     pub inputs: Vec<InputSpec>,
     /// What each element may use.
     pub limits: Limits,
+    /// How two results of one element are compared.
+    pub check: Check,
 }
 
 #[cfg(test)]

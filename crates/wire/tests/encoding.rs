@@ -5,9 +5,10 @@ use std::num::NonZeroU32;
 use gleaner_wire::job_file::{JobFile, line_of};
 use gleaner_wire::render::{DeviceChoice, Format, Renderer, Source, Split};
 use gleaner_wire::{
-    Address, Amount, AttemptId, BlobRef, ByteSize, Cause, DecodeError, DeviceKind, DeviceOffer, Each, Extent, Finished,
-    Hash, Held, Image, InputSpec, JobId, Limits, MESSAGE_BYTES_MAX, Micros, Millis, Offer, Outcome, Output, Runtime,
-    RuntimeOffer, Stage, StartAttempt, Sweep, TaskSpec, ToHub, ToWorker, Work, WorkerId, WorkerKey, decode, encode,
+    Address, Amount, AttemptId, BlobRef, ByteSize, Cause, Check, DecodeError, DeviceKind, DeviceOffer, Each, Extent,
+    Finished, Hash, Held, Image, InputSpec, JobId, Limits, MESSAGE_BYTES_MAX, Micros, Millis, Offer, Outcome, Output,
+    Runtime, RuntimeOffer, Stage, StartAttempt, Sweep, TaskSpec, ToHub, ToWorker, Work, WorkerId, WorkerKey, decode,
+    encode,
 };
 use proptest::prelude::*;
 
@@ -18,6 +19,7 @@ fn to_worker() -> Vec<(ToWorker, &'static str)> {
         extent: Extent::Array("1..3".parse().expect("a range")),
         inputs: vec![InputSpec::Gather { name: "in".into(), group: 0, extent: Extent::Single }],
         limits: Limits { time_ms: Millis(60_000), memory: 1 << 28, output: 1 << 26 },
+        check: Check::Exact,
     };
     let start = StartAttempt {
         attempt: AttemptId(1 << 32 | 7),
@@ -28,6 +30,7 @@ fn to_worker() -> Vec<(ToWorker, &'static str)> {
         time_ms: Millis(1000),
         outputs: vec![Output::inline(b"42").expect("short")],
         checkpoint: None,
+        compare: None,
     };
     let saved = StartAttempt { checkpoint: Some(Output::File(BlobRef::of(b"o"))), outputs: vec![], ..start };
     vec![
@@ -64,6 +67,7 @@ fn container() -> TaskSpec {
         extent: Extent::Array(Each::first(2)),
         inputs: vec![InputSpec::Share { name: "p".into(), group: 1, extent: Extent::Single, per: 4 }],
         limits: Limits { time_ms: Millis(60_000), memory: 1 << 28, output: 1 << 26 },
+        check: Check::Program { input: 1 },
     }
 }
 
@@ -117,6 +121,7 @@ fn rendering() -> TaskSpec {
         extent: Extent::Array("1..3".parse().expect("a range")),
         inputs: vec![],
         limits: Limits { time_ms: Millis(60_000), memory: 1 << 28, output: 1 << 26 },
+        check: Check::Image { pixel: 514, perceptual: 10_000 },
     }
 }
 

@@ -290,6 +290,7 @@ mod tests {
             time_ms,
             outputs: Vec::new(),
             checkpoint: None,
+            compare: None,
         };
         ToWorker::Start(attempts.into_iter().map(AttemptId).map(start).collect())
     }

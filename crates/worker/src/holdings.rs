@@ -78,6 +78,7 @@ mod tests {
             time_ms,
             outputs: outputs.clone(),
             checkpoint,
+            compare: None,
         };
         attempts.into_iter().map(AttemptId).map(start).collect()
     }

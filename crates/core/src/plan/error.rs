@@ -125,4 +125,15 @@ pub enum Reason {
     /// A number out of its range.
     #[error("{0} must be {1}")]
     Range(&'static str, &'static str),
+    /// A setting of another check.
+    #[error("`{0}` belongs to a check of kind {1}")]
+    WrongCheck(&'static str, &'static str),
+    /// A check by a program that is not named.
+    #[error(
+        "a check by a program names the task's input that is the checker: {{ kind = \"program\", input = \"NAME\" }}"
+    )]
+    NoChecker,
+    /// Not a file of this task.
+    #[error("`{0}` is no file among the inputs of this task; the checker is an input with `file`")]
+    CheckInput(String),
 }

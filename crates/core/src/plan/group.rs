@@ -69,7 +69,9 @@ pub(super) fn plan_group(
     }
     let time_ms = span(&format!("task[{at}].time_max"), task.time_max.as_deref(), TASK_TIME_DEFAULT)?;
     let limits = Limits { time_ms, memory: needs.memory.0, output: output.0 };
-    Ok(Group { spec: TaskSpec { name: task.name.clone(), work, extent, inputs, limits }, needs, memo: task.memo })
+    let check = super::check::check(task, at, &work, &extent, &inputs)?;
+    let spec = TaskSpec { name: task.name.clone(), work, extent, inputs, limits, check };
+    Ok(Group { spec, needs, memo: task.memo })
 }
 
 fn inputs(

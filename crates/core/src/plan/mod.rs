@@ -2,6 +2,7 @@
 //!
 //! Each `[[task]]` becomes a group; its elements stay a count, so a job of ten million tasks plans in no time.
 mod blender;
+mod check;
 mod container;
 mod error;
 mod group;

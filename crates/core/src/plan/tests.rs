@@ -25,6 +25,7 @@ fn task(name: &str) -> TaskFile {
         kernel: KernelFile::default(),
         container: ContainerFile::default(),
         blender: BlenderFile::default(),
+        check: None,
     }
 }
 

@@ -3,5 +3,11 @@
 //! Everything here is a pure function of what it is given: rates of audits from a worker's record and stake, lots from a seed
 //! that nobody could foresee, decisions from polls. `audit` has the part that lives in the state.
 mod draw;
+mod policy;
+mod poll;
+mod rate;
 
-pub use draw::{Candidate, auditors, is_selected, piece};
+pub use draw::{Candidate, WHOLE, auditors, is_selected, piece};
+pub use policy::Policy;
+pub use poll::{Step, Vote};
+pub use rate::{RateView, Record, Verdict, exposure_max, rate, rate_needed};

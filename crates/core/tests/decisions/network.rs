@@ -58,6 +58,7 @@ pub fn task(name: &str) -> TaskFile {
         kernel: KernelFile::default(),
         container: ContainerFile::default(),
         blender: BlenderFile::default(),
+        check: None,
     }
 }
 

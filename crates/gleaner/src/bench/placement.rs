@@ -74,6 +74,7 @@ fn job(name: &str, count: u32, needs: NeedsFile) -> JobFile {
         kernel: KernelFile::default(),
         container: ContainerFile::default(),
         blender: BlenderFile::default(),
+        check: None,
     };
     let budget = Budget { price_max: Some(Amount::gln(100_000)), time_max: None };
     let (prefer, market) = (Prefer::Balanced, Market::default());

@@ -323,8 +323,8 @@ mod tests {
         for index in 0..2000 {
             let (attempt, job) = (AttemptId(u64::MAX - u64::from(index)), JobId(u64::MAX));
             let (group, device, time_ms) = (u16::MAX, u16::MAX, Millis(u64::MAX));
-            let (outputs, checkpoint) = (vec![output; 5], Some(output));
-            let start = StartAttempt { attempt, job, group, index, device, time_ms, outputs, checkpoint };
+            let (outputs, checkpoint, compare) = (vec![output; 5], Some(output), None);
+            let start = StartAttempt { attempt, job, group, index, device, time_ms, outputs, checkpoint, compare };
             outboxes.start(WorkerId(3), start);
         }
         outboxes.acknowledge(WorkerId(3), 4);

@@ -7,7 +7,7 @@ use super::room::{Ended, Test};
 use super::{Inner, Screen};
 use crate::keeper::Command;
 use gleaner_data::seal::TaskKeys;
-use gleaner_wire::{Extent, Outcome, Output, Runtime, StartAttempt, TaskSpec, ToWorker};
+use gleaner_wire::{Check, Extent, Outcome, Output, Runtime, StartAttempt, TaskSpec, ToWorker};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -113,6 +113,7 @@ impl Course {
             extent: Extent::Single,
             inputs: Vec::new(),
             limits,
+            check: Check::None,
         };
         let start = StartAttempt {
             attempt,
@@ -123,6 +124,7 @@ impl Course {
             time_ms: limits.time_ms,
             outputs: Vec::new(),
             checkpoint: None,
+            compare: None,
         };
         let messages = vec![ToWorker::Spec { job, group, spec }, ToWorker::Start(vec![start])];
         let said = self.inner.keeper.send(Command::Say { worker, messages }).await;

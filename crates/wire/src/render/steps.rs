@@ -14,6 +14,7 @@ use alloc::vec::Vec;
 
 use super::Split;
 use crate::Runtime;
+use crate::check::CheckKind;
 use crate::job_file::{InputFile, JobFile, StageFile, TaskFile};
 
 /// The name under which each step sees what the first one found.
@@ -42,6 +43,7 @@ fn rendering(task: &TaskFile) -> Vec<TaskFile> {
     let step = |name: String, stage, inputs: Vec<InputFile>| {
         let mut made = TaskFile { name, ..task.clone() };
         made.blender.stage = Some(stage);
+        made.check = task.check.clone().filter(|check| is_for(check.kind, stage));
         made.inputs.extend(inputs);
         made
     };
@@ -60,6 +62,15 @@ fn rendering(task: &TaskFile) -> Vec<TaskFile> {
         made.push(step(name("film"), StageFile::Film, read));
     }
     made
+}
+
+/// Whether what a job says about comparing its rendering is meant for this step too. What a look has found and what a film is
+/// are no pictures.
+fn is_for(kind: CheckKind, stage: StageFile) -> bool {
+    match stage {
+        StageFile::Pieces | StageFile::Frames => true,
+        StageFile::Look | StageFile::Film => kind == CheckKind::None,
+    }
 }
 
 fn from(name: &str, task: String, per: Option<u32>) -> InputFile {

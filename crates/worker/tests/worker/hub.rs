@@ -288,6 +288,7 @@ pub fn start(attempt: u64) -> StartAttempt {
         time_ms: Millis(60_000),
         outputs: Vec::new(),
         checkpoint: None,
+        compare: None,
     }
 }
 

@@ -2,8 +2,8 @@
 use std::collections::BTreeSet;
 
 use gleaner_wire::{
-    AttemptId, Cause, Extent, Finished, InputSpec, JobId, Limits, Millis, Outcome, Output, PROTOCOL, StartAttempt,
-    TaskSpec, ToHub, ToWorker, Work,
+    AttemptId, Cause, Check, Extent, Finished, InputSpec, JobId, Limits, Millis, Outcome, Output, PROTOCOL,
+    StartAttempt, TaskSpec, ToHub, ToWorker, Work,
 };
 use gleaner_worker::{Error, Report};
 
@@ -46,7 +46,8 @@ fn spec(hub: &Hub, program: &str) -> TaskSpec {
     let module = hub.keep(&wat::parse_str(program).expect("the test's program is right"));
     let limits = Limits { time_ms: Millis(60_000), memory: 1 << 20, output: 1 << 20 };
     let work = Work::Wasm { module, args: Vec::new() };
-    TaskSpec { name: "test".to_owned(), work, extent: Extent::Single, inputs: Vec::new(), limits }
+    let (extent, inputs) = (Extent::Single, Vec::new());
+    TaskSpec { name: "test".to_owned(), work, extent, inputs, limits, check: Check::None }
 }
 
 /// Waits for so many results and acknowledges them.

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use gleaner_wire::{AttemptId, BlobRef, Cause, DeviceKind, Extent, JobId, Limits, Millis, Output, TaskSpec, Work};
+use gleaner_wire::{
+    AttemptId, BlobRef, Cause, Check, DeviceKind, Extent, JobId, Limits, Millis, Output, TaskSpec, Work,
+};
 use gleaner_worker::content::Content;
 use gleaner_worker::failure::{End, Failure, Run};
 use gleaner_worker::watch::Cancels;
@@ -76,7 +78,8 @@ impl Trial {
             values: Vec::new(),
         };
         let limits = Limits { time_ms: Millis(60_000), memory: 64 << 20, output: 1 << 20 };
-        let spec = TaskSpec { name: "trial".to_owned(), work, extent: Extent::Single, inputs: Vec::new(), limits };
+        let (extent, inputs) = (Extent::Single, Vec::new());
+        let spec = TaskSpec { name: "trial".to_owned(), work, extent, inputs, limits, check: Check::None };
         let supervisor = Supervisor::new(launcher, adapter);
         Self { supervisor, spec, inputs: Vec::new(), cancels: Arc::default(), _dir: dir }
     }

@@ -1,0 +1,41 @@
+//! The numbers of Proof of Sync, in one place. Their defaults are what `gleaner sim proof` shows to be right.
+use serde::{Deserialize, Serialize};
+
+use super::draw::WHOLE;
+
+/// How often is checked, and how polls decide. Shares are in millionths.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Policy {
+    /// The least rate at which a worker's results are audited, however good its record.
+    pub floor: u32,
+    /// A new worker is audited on everything; after this many good verdicts on one in two, after twice as many more on
+    /// one in four, and so on.
+    pub halving: u32,
+    /// The share of auditors that is reckoned to be honest when a rate is weighed against a stake: with a colluding one an
+    /// audit finds nothing.
+    pub honest: u32,
+    /// How many auditors a poll asks (k).
+    pub poll: u32,
+    /// How many of them must agree for the poll to count (alpha).
+    pub quorum: u32,
+    /// How many polls in a row must say the same (beta).
+    pub streak: u32,
+    /// After this many polls managed referees decide.
+    pub polls_max: u32,
+    /// With fewer auditors than this there is no poll, and managed referees decide at once.
+    pub voters_min: u32,
+}
+
+impl Policy {
+    /// How likely a wrong result is found, at a rate, where some auditors may be in league with the liar.
+    pub fn found(&self, rate: u32) -> u32 {
+        let found = u64::from(rate.min(WHOLE)) * u64::from(self.honest.min(WHOLE)) / u64::from(WHOLE);
+        u32::try_from(found).expect("a share of a share is a share")
+    }
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self { floor: 40_000, halving: 4, honest: 700_000, poll: 11, quorum: 8, streak: 2, polls_max: 5, voters_min: 3 }
+    }
+}

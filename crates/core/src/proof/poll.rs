@@ -1,0 +1,165 @@
+//! Deciding between a claim and an auditor that disagrees, by sampling as Snowflake does it: polls of a few auditors, each of
+//! which counts only with a supermajority, until several in a row say the same.
+//!
+//! Whom a poll asks is `draw::auditors`. With few auditors the same are drawn again and again; each of them computes once, and
+//! its answer counts in every poll that draws it.
+use serde::{Deserialize, Serialize};
+
+use super::policy::Policy;
+
+/// A decision under way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Vote {
+    sample: u32,
+    quorum: u32,
+    streak: u32,
+    polls_max: u32,
+    polls: u32,
+    leaning: Option<bool>,
+    agreeing: u32,
+}
+
+/// Where a vote stands after a poll.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Step {
+    /// One more poll is needed.
+    Again,
+    /// The claim is right, or wrong.
+    Decided(bool),
+    /// The polls do not say; managed referees do.
+    Undecided,
+}
+
+impl Vote {
+    /// A vote among so many eligible auditors, the one that disagreed with the claim among them.
+    pub fn new(policy: &Policy, eligible: usize) -> Self {
+        let sample = policy.poll.min(u32::try_from(eligible).unwrap_or(u32::MAX));
+        // The same share of a smaller poll, rounded up, as a quorum of the full one is.
+        let share = (u64::from(sample) * u64::from(policy.quorum)).div_ceil(u64::from(policy.poll.max(1)));
+        let polls_max = if sample < policy.voters_min { 0 } else { policy.polls_max };
+        Self {
+            sample,
+            quorum: u32::try_from(share).unwrap_or(u32::MAX).max(1),
+            streak: policy.streak.max(1),
+            polls_max,
+            polls: 0,
+            leaning: None,
+            agreeing: 0,
+        }
+    }
+
+    /// How many auditors a poll asks.
+    pub fn sample(&self) -> usize {
+        self.sample as usize
+    }
+
+    /// How many of them must say the same for a poll to count.
+    pub fn quorum(&self) -> u32 {
+        self.quorum
+    }
+
+    /// Where the vote stands.
+    pub fn step(&self) -> Step {
+        if self.agreeing >= self.streak
+            && let Some(leaning) = self.leaning
+        {
+            return Step::Decided(leaning);
+        }
+        // Polls that cannot complete a row any more would only cost work.
+        let left = self.polls_max.saturating_sub(self.polls);
+        if left < self.streak - self.agreeing { Step::Undecided } else { Step::Again }
+    }
+
+    /// The number of the poll to take next, by which its auditors are drawn: 1 for the first, because 0 is the audit that began
+    /// the vote.
+    pub fn next_poll(&self) -> Option<u32> {
+        (self.step() == Step::Again).then_some(self.polls + 1)
+    }
+
+    /// Counts a poll: how many agreed with the claim and how many did not. Who gave no answer is in neither.
+    pub fn count(&mut self, agree: u32, disagree: u32) -> Step {
+        if self.step() != Step::Again {
+            return self.step();
+        }
+        self.polls += 1;
+        let says = match (agree >= self.quorum, disagree >= self.quorum) {
+            (true, false) => Some(true),
+            (false, true) => Some(false),
+            // A quorum of half or less could be met by both sides, which says nothing either.
+            (true, true) | (false, false) => None,
+        };
+        self.agreeing = match says {
+            None => 0,
+            Some(_) if says == self.leaning => self.agreeing + 1,
+            Some(_) => 1,
+        };
+        self.leaning = says;
+        self.step()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn vote(eligible: usize) -> Vote {
+        Vote::new(&Policy::default(), eligible)
+    }
+
+    #[test]
+    fn two_polls_in_a_row_decide() {
+        let mut clear = vote(100);
+        assert_eq!((clear.sample(), clear.quorum(), clear.next_poll()), (11, 8, Some(1)));
+        assert_eq!(clear.count(8, 3), Step::Again);
+        assert_eq!(clear.next_poll(), Some(2));
+        assert_eq!(clear.count(11, 0), Step::Decided(true));
+        assert_eq!((clear.next_poll(), clear.count(0, 11)), (None, Step::Decided(true)), "what is decided stays so");
+    }
+
+    #[test]
+    fn a_poll_without_a_supermajority_starts_the_row_anew() {
+        let mut vote = vote(100);
+        assert_eq!(vote.count(2, 9), Step::Again);
+        assert_eq!(vote.count(7, 4), Step::Again);
+        assert_eq!(vote.count(1, 10), Step::Again);
+        assert_eq!(vote.count(3, 8), Step::Decided(false));
+    }
+
+    #[test]
+    fn a_change_of_mind_counts_as_the_first_of_a_row() {
+        let mut vote = vote(100);
+        for (agree, disagree) in [(8, 3), (3, 8), (9, 2)] {
+            assert_eq!(vote.count(agree, disagree), Step::Again);
+        }
+        assert_eq!(vote.count(11, 0), Step::Decided(true));
+    }
+
+    #[test]
+    fn referees_are_asked_as_soon_as_no_row_can_be_completed() {
+        let mut vote = vote(100);
+        let policy = Policy::default();
+        for _ in 1..policy.polls_max - policy.streak + 1 {
+            assert_eq!(vote.count(6, 5), Step::Again);
+        }
+        assert_eq!((vote.count(6, 5), vote.next_poll()), (Step::Undecided, None));
+    }
+
+    #[test]
+    fn few_auditors_need_the_same_supermajority_and_very_few_none_at_all() {
+        let quorums = [3, 4, 5, 7, 10, 11, 500].map(|eligible| vote(eligible).quorum());
+        assert_eq!(quorums, [3, 3, 4, 6, 8, 8, 8]);
+        let mut four = vote(4);
+        assert_eq!((four.count(1, 3), four.count(1, 3)), (Step::Again, Step::Decided(false)));
+        for eligible in 0..3 {
+            assert_eq!(vote(eligible).step(), Step::Undecided, "one or two are no majority of anything");
+        }
+    }
+
+    #[test]
+    fn answers_that_were_not_given_speak_for_neither_side() {
+        let mut vote = vote(100);
+        assert_eq!(vote.count(7, 0), Step::Again);
+        assert_eq!(vote.count(8, 0), Step::Again);
+        assert_eq!(vote.count(8, 0), Step::Decided(true));
+    }
+}
