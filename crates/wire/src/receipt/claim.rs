@@ -25,6 +25,14 @@ pub struct Claim {
     pub ran: Micros,
 }
 
+impl Claim {
+    /// What is said of an attempt whose output is one piece.
+    pub fn whole(attempt: AttemptId, task: TaskId, output: Option<Hash>, ran: Micros) -> Self {
+        let leaf = commit::leaf(&output.unwrap_or(Hash([0; 32])).0);
+        Self { attempt, task, output, pieces: 1, root: commit::Tree::of(Vec::from([leaf])).root(), ran }
+    }
+}
+
 /// A claim with its maker's signature.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -33,8 +41,6 @@ pub struct Commitment {
     pub claim: Claim,
     /// The signed batch that it came in.
     pub batch: Batch,
-    /// The piece that was drawn, if the claim was opened there.
-    pub opening: Option<Opening>,
 }
 
 /// Where a claim stands among those that were signed together.
@@ -51,18 +57,6 @@ pub struct Batch {
     pub path: Vec<Hash>,
     /// The worker's signature of [`batch_message`].
     pub signature: Signature,
-}
-
-/// One piece of a claimed output.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Opening {
-    /// Which one.
-    pub piece: u32,
-    /// Its leaf in the tree over the pieces.
-    pub leaf: Hash,
-    /// What leads from it to the claim's root.
-    pub path: Vec<Hash>,
 }
 
 /// The leaf that stands for a claim: in its worker's batch, in the hub's round, and as evidence.
