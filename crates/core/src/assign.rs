@@ -1,6 +1,6 @@
 //! Gives a task to a seat, and takes it back: money, clocks and counts move together here and nowhere else.
 use alloc::vec::Vec;
-use gleaner_wire::{Amount, Micros, Millis, State, TaskId};
+use gleaner_wire::{Amount, JobId, Micros, Millis, State, TaskId};
 
 use crate::attempt::{Attempt, Why};
 use crate::data::Moving;
@@ -46,16 +46,22 @@ impl Core {
         let TaskId { job: job_id, group: group_at, index } = task;
         let seat = &self.seats[seat_id.0 as usize];
         let job = self.jobs.get_mut(&job_id).expect("only live jobs are placed");
+        let audit = matches!(why, Why::Audit(_));
         let left = job.money_left();
         let group = &mut job.groups[usize::from(group_at)];
         let offered = seat.runtime(group.plan.needs.runtime).expect("only fitting seats are chosen");
         let predicted = self.programs.predict(group.program, offered.speed);
         let span = paid_span(group, index, predicted);
-        let (hold, time_ms) = fund(seat.price, span, predicted, left).ok_or(OutOfMoney)?;
-        group.running += 1;
-        group.tasks_running += u32::from(twin.is_none());
-        job.running += 1;
-        job.held = Amount(job.held.0 + hold.0);
+        let (hold, time_ms) = match audit {
+            true => (Amount::ZERO, span),
+            false => fund(seat.price, span, predicted, left).ok_or(OutOfMoney)?,
+        };
+        if !audit {
+            group.running += 1;
+            group.tasks_running += u32::from(twin.is_none());
+            job.running += 1;
+            job.held = Amount(job.held.0 + hold.0);
+        }
         let requester = job.requester;
         if job.order.is_some() {
             job.crew.insert(seat.worker);
@@ -80,7 +86,7 @@ impl Core {
             worker: worker_id,
             seat: seat_id,
             position: worker.attempts.len() as u32,
-            why: if worker.state == State::Probation { Why::Test } else { why },
+            why: if worker.state == State::Probation && !audit { Why::Test } else { why },
             placed: self.now,
             predicted,
             expected,
@@ -98,12 +104,13 @@ impl Core {
             price: seat.price,
             twin,
             engine: offered.engine,
-            resumed: group.checkpoints.contains_key(&index),
+            resumed: !audit && group.checkpoints.contains_key(&index),
+            compare: None,
             replaced: 0,
         };
         let wake = attempt.suspect_at.min(attempt.lease).min(attempt.deadline);
         let slot = self.attempts.insert(attempt);
-        if let (Some(tail), Some(expected), None) = (&mut group.tail, expected, twin) {
+        if let (Some(tail), Some(expected), None, false) = (&mut group.tail, expected, twin, audit) {
             tail.insert((expected, slot));
         }
         if let Some(twin) = twin {
@@ -129,6 +136,10 @@ impl Core {
             self.attempts.at_mut(*moved).position = attempt.position;
         }
         self.vacate(attempt.seat, attempt.predicted, effects);
+        self.hungry.push(attempt.seat);
+        if attempt.is_audit() {
+            return attempt;
+        }
         let job = self.jobs.get_mut(&attempt.job).expect("an attempt's job is there");
         job.held = Amount(job.held.0 - attempt.hold.0);
         job.running -= 1;
@@ -147,13 +158,18 @@ impl Core {
             }
             None => group.tasks_running -= 1,
         }
+        self.money_came_back(attempt.job);
+        attempt
+    }
+
+    /// Something of a job's order is free again: what waited for money may be placed.
+    pub(crate) fn money_came_back(&mut self, id: JobId) {
+        let job = self.jobs.get_mut(&id).expect("the caller has seen it");
         if job.out_of_money {
             job.out_of_money = false;
             let groups = (0..).zip(&job.groups).filter(|(_, group)| group.ready() > 0);
-            self.opened.extend(groups.map(|(at, _)| (attempt.job, at)));
+            self.opened.extend(groups.map(|(at, _)| (id, at)));
         }
-        self.hungry.push(attempt.seat);
-        attempt
     }
 
     /// Calls off an attempt that nobody needs any more. It is not paid: only delivered work is.

@@ -1,6 +1,7 @@
 //! Attempts: who tries which task, since when, until when, and with how much money behind it.
+use alloc::boxed::Box;
 use alloc::vec::Vec;
-use gleaner_wire::{Amount, AttemptId, JobId, Micros, Millis, WorkerId};
+use gleaner_wire::{Amount, AttemptId, JobId, Micros, Millis, Output, WorkerId};
 use serde::{Deserialize, Serialize};
 
 use crate::data::Moving;
@@ -17,6 +18,8 @@ pub(crate) enum Why {
     Second,
     /// The test of a worker on probation.
     Test,
+    /// The check of another worker's result; nothing is paid for it.
+    Audit(AttemptId),
 }
 
 /// One try of a task on one seat.
@@ -53,8 +56,17 @@ pub(crate) struct Attempt {
     pub engine: u16,
     /// Whether it goes on from where an earlier one was, so that its time says nothing of the whole.
     pub resumed: bool,
+    /// The results that it compares, instead of running anything.
+    pub compare: Option<Box<[Output; 2]>>,
     /// How many attempts at the task were called off for faster ones before this one.
     pub replaced: u8,
+}
+
+impl Attempt {
+    /// Whether it checks somebody else's result.
+    pub fn is_audit(&self) -> bool {
+        matches!(self.why, Why::Audit(_))
+    }
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]

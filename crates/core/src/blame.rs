@@ -65,6 +65,8 @@ pub fn consequence(cause: Cause) -> Consequence {
         Cause::RefusedByOwner => (Payer::Nobody, Next::Elsewhere, 0, "nobody pays; it goes to another worker"),
         // It is the worker that says so; paid, it would say so more often.
         Cause::HubFault => (Payer::Nobody, Next::Elsewhere, 0, "nobody pays; it is tried again"),
+        // What it says about the worker is more than points; see `audit`.
+        Cause::Refuted => (Payer::Nobody, Next::NeverBack, 0, "nobody pays; it goes to another worker"),
     };
     Consequence { payer, next, trouble, words }
 }

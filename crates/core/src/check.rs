@@ -4,6 +4,7 @@ use alloc::format;
 use alloc::string::String;
 use gleaner_wire::{Amount, State, WorkerId};
 
+use crate::attempt::Why;
 use crate::job::{Group, Job};
 use crate::ledger::Account;
 use crate::state::Core;
@@ -15,6 +16,7 @@ impl Core {
         ensure(self.hungry.is_empty() && self.opened.is_empty(), || "work is left over between events".into())?;
         self.jobs.values().try_for_each(|job| self.check_job(job))?;
         self.check_attempts()?;
+        self.check_claims()?;
         self.check_holders()?;
         self.check_workers()
     }
@@ -40,7 +42,7 @@ impl Core {
             return ensure(group.running == 0 && !group.queued, || format!("{}: still active", name()));
         }
         if group.waits == 0 && group.paired.is_empty() {
-            let all = group.done + group.tasks_running + group.ready();
+            let all = group.done + group.tasks_running + group.claimed + group.ready();
             ensure(all == group.count, || format!("{}: {all} of {} tasks are somewhere", name(), group.count))?;
         }
         let needs = &self.shapes[group.shape].needs;
@@ -54,7 +56,7 @@ impl Core {
         }
         let waits = group.ready() > 0 && !job.out_of_money;
         ensure(group.queued == waits, || format!("{}: {} ready, queued: {}", name(), group.ready(), group.queued))?;
-        ensure(job.running > 0 || !job.out_of_money, || format!("{}: nothing will give it money", name()))
+        ensure(job.running + job.claims > 0 || !job.out_of_money, || format!("{}: nothing will give it money", name()))
     }
 
     fn check_attempts(&self) -> Result<(), String> {
@@ -66,14 +68,38 @@ impl Core {
             ensure(attempt.twin.is_none_or(|twin| self.attempts.at(twin).twin == Some(slot)), || {
                 format!("attempt in slot {slot} has a twin that does not know it")
             })?;
+            if let Why::Audit(claim) = attempt.why {
+                let audit = self.claims.all.get(&claim).and_then(|claim| claim.audit.as_ref());
+                let known = audit.is_some_and(|audit| audit.asked.contains_key(&self.attempts.id(slot)));
+                ensure(known, || format!("the audit in slot {slot} belongs to no claim"))?;
+                continue;
+            }
             let sums = held.entry(attempt.job).or_default();
             (sums.0, sums.1) = (sums.0 + 1, sums.1 + attempt.hold.0);
+        }
+        for claim in self.claims.all.values() {
+            let sums = held.entry(claim.attempt.job).or_default();
+            sums.1 += claim.gross.0;
         }
         self.jobs.values().try_for_each(|job| {
             let (count, sum) = held.get(&job.id).copied().unwrap_or_default();
             ensure(count == job.running && sum == job.held.0, || {
                 format!("job {}: {count} attempts hold {sum}, {} and {} counted", job.id, job.running, job.held.0)
             })
+        })
+    }
+
+    fn check_claims(&self) -> Result<(), String> {
+        let mut counts: BTreeMap<_, u64> = BTreeMap::new();
+        for (id, claim) in &self.claims.all {
+            *counts.entry(claim.attempt.job).or_default() += 1;
+            let waits = self.claims.open.contains(id) || self.claims.drawing.contains(id);
+            let asked = claim.audit.as_ref().is_some_and(|audit| !audit.asked.is_empty());
+            ensure(waits || asked, || format!("nothing will decide the claim of attempt {id}"))?;
+        }
+        self.jobs.values().try_for_each(|job| {
+            let count = counts.get(&job.id).copied().unwrap_or_default();
+            ensure(count == job.claims, || format!("job {}: {count} claims, {} counted", job.id, job.claims))
         })
     }
 

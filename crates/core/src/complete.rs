@@ -96,6 +96,9 @@ impl Core {
         job.ended_at = Some(self.now);
         self.alarms.unset(job.deadline, Alarm::Job(id));
         let (running, requester, groups) = (job.running, job.requester, job.groups.len() as u16);
+        if job.claims > 0 {
+            self.close_claims(id, effects);
+        }
         if running > 0 {
             let out = self.attempts.iter().filter(|(_, attempt)| attempt.job == id);
             let out: Vec<u32> = out.map(|(slot, _)| slot).collect();
@@ -118,7 +121,7 @@ impl Core {
     pub(crate) fn run_out_of_money(&mut self, id: JobId, effects: &mut Vec<Effect>) {
         let job = self.jobs.get_mut(&id).expect("only live jobs run out of money");
         job.out_of_money = true;
-        let (running, groups) = (job.running, job.groups.len() as u16);
+        let (running, groups) = (job.running + job.claims, job.groups.len() as u16);
         if running == 0 {
             let left = job.tasks - job.done;
             let reason = format!(

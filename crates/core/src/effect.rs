@@ -110,6 +110,17 @@ pub enum Effect {
         /// Which job.
         job: JobId,
     },
+    /// Fix the claims of this round where nobody can change them, then draw a seed that came later and say `RoundDrawn`;
+    /// `Core::round_to_draw` has the claims.
+    DrawRound {
+        /// Which.
+        round: u64,
+    },
+    /// Accuse those on the chain who gave wrong answers in this job; `Core::convictions` has them.
+    Accuse {
+        /// Which.
+        job: JobId,
+    },
     /// Store the ended job, then say `JobArchived`.
     ArchiveJob {
         /// Which.

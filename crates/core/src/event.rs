@@ -2,7 +2,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 use gleaner_wire::{
-    Address, Amount, AttemptId, Finished, Held, JobId, Offer, Output, Runtime, SignedOrder, WorkerId, WorkerKey,
+    Address, Amount, AttemptId, Finished, Hash, Held, JobId, Offer, Output, Runtime, SignedOrder, WorkerId, WorkerKey,
 };
 use serde::{Deserialize, Serialize};
 
@@ -130,6 +130,8 @@ pub enum Event {
     AttemptsFinished {
         /// Who says so.
         worker: WorkerId,
+        /// The number of the signed message that they came in.
+        batch: u64,
         /// The ends.
         results: Vec<Finished>,
     },
@@ -180,6 +182,13 @@ pub enum Event {
     JobCancelled {
         /// Which.
         job: JobId,
+    },
+    /// Chance that nobody could foresee was drawn for the claims of a round.
+    RoundDrawn {
+        /// Which.
+        round: u64,
+        /// What lots are drawn from.
+        seed: Hash,
     },
     /// The shell has stored an ended job elsewhere, so the core may forget it.
     JobArchived {

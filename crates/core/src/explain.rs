@@ -46,16 +46,16 @@ impl Core {
         let job = self.jobs.get(&id)?;
         let groups = job.groups.iter().filter(|group| !job.has_ended() && !group.is_done());
         let waiting = groups.filter_map(|group| self.waiting(job, group)).collect();
-        let out = self.attempts.iter().filter(|(_, attempt)| attempt.job == id);
+        let out = self.attempts.iter().filter(|(_, attempt)| attempt.job == id && !attempt.is_audit());
         let running: Vec<_> = out.take(RUNNING_MAX).map(|(slot, attempt)| self.running(job, slot, attempt)).collect();
         let running_more = job.running - running.len() as u64;
         Some(ExplainView { job: id, state: self.job_state(job), waiting, running, running_more })
     }
 
     fn waiting(&self, job: &Job, group: &Group) -> Option<WaitingView> {
-        let not_open = u64::from(group.count - group.done - group.tasks_running - group.ready());
+        let not_open = u64::from(group.count - group.done - group.claimed - group.tasks_running - group.ready());
         let queued = u64::from(group.ready()) + not_open;
-        if queued == 0 {
+        if queued == 0 && group.claimed == 0 {
             return None;
         }
         let mut reasons = Vec::new();
@@ -73,6 +73,10 @@ impl Core {
             let lacks_data = |worker| self.moving(group, worker).bytes > 0;
             reasons.extend(self.seat_reasons(&group.plan.needs, trouble, lacks_data));
         }
+        if group.claimed > 0 {
+            reasons.push(self.unchecked(job, group));
+        }
+        let queued = queued + u64::from(group.claimed);
         Some(WaitingView { task: group.plan.spec.name.clone(), queued, reasons })
     }
 
@@ -163,26 +167,51 @@ impl Core {
 
     fn running(&self, job: &Job, slot: u32, attempt: &Attempt) -> RunningView {
         let worker = &self.workers[attempt.worker.0 as usize];
-        let seat = &self.seats[attempt.seat.0 as usize];
-        let group = &job.groups[usize::from(attempt.group)];
-        let speed = seat.runtime(group.plan.needs.runtime).map_or(0, |offered| offered.speed);
-        let data = group.inputs.as_ref().map_or_else(String::new, |inputs| data_words(inputs, attempt));
-        let seat_words = format!("speed {speed}, {} GLN a second{data}", seat.price);
-        let why = match attempt.why {
-            Why::Idle => format!("the best idle device that fits ({seat_words})"),
-            Why::Ahead => format!("short work, sent ahead to a device that will be free soon ({seat_words})"),
-            Why::Second => format!("a second attempt, because the first is slow ({seat_words})"),
-            Why::Test => format!("the test of a worker on probation ({seat_words})"),
-        };
         RunningView {
             task: self.task_name(job, attempt.group, attempt.index),
             attempt: self.attempts.id(slot),
             worker: worker.offer.name.clone(),
             since: attempt.placed,
             expected_at: attempt.expected,
-            why,
+            why: self.why(attempt),
             second: attempt.why == Why::Second,
         }
+    }
+
+    /// Why an attempt was placed where it is.
+    pub(crate) fn why(&self, attempt: &Attempt) -> String {
+        let seat = &self.seats[attempt.seat.0 as usize];
+        let group = &self.jobs[&attempt.job].groups[usize::from(attempt.group)];
+        let speed = seat.runtime(group.plan.needs.runtime).map_or(0, |offered| offered.speed);
+        let data = group.inputs.as_ref().map_or_else(String::new, |inputs| data_words(inputs, attempt));
+        let words = format!("speed {speed}, {} GLN a second{data}", seat.price);
+        match attempt.why {
+            Why::Idle => format!("the best idle device that fits ({words})"),
+            Why::Ahead => format!("short work, sent ahead to a device that will be free soon ({words})"),
+            Why::Second => format!("a second attempt, because the first is slow ({words})"),
+            Why::Test => format!("the test of a worker on probation ({words})"),
+            Why::Audit(_) => format!("the check of another worker's result ({words})"),
+        }
+    }
+
+    /// Why results of a group are not paid yet.
+    fn unchecked(&self, job: &Job, group: &Group) -> ReasonView {
+        let at = job.groups.iter().position(|other| core::ptr::eq(other, group));
+        let ours = self.claims.all.values().filter(|claim| {
+            claim.attempt.job == job.id && Some(usize::from(claim.attempt.group)) == at
+        });
+        let (mut drawn, mut contested) = (0_u64, 0_u64);
+        for audit in ours.filter_map(|claim| claim.audit.as_ref()) {
+            drawn += 1;
+            contested += u64::from(audit.vote.is_some());
+        }
+        let waiting = u64::from(group.claimed) - drawn;
+        let text = format!(
+            "{} results are delivered and not checked yet: {waiting} wait for the draw, {drawn} are computed again by \
+             others, of which {contested} are contested",
+            group.claimed
+        );
+        reason("unchecked", &text, None)
     }
 
     /// `name[value]` of an element, or the name alone of a single task.

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use gleaner_wire::{AttemptId, Cause, JobId, Micros, WorkerId};
 
 use crate::attempt::{Attempt, Why};
+use crate::audit::Verdict;
 use crate::blame::{Consequence, Next, Payer, STOPPED_EARLY, consequence};
 use crate::effect::Effect;
 use crate::job::{FAILURES_KEPT, Failure, Phase, Trouble};
@@ -42,13 +43,48 @@ impl Core {
     }
 
     fn fail_quietly(&mut self, slot: u32, cause: Cause, detail: String, ran: Micros, effects: &mut Vec<Effect>) {
+        if self.attempts.at(slot).is_audit() {
+            let id = self.attempts.id(slot);
+            let attempt = self.release_attempt(slot, effects);
+            self.doubt_holder(&attempt);
+            self.audit_unanswered(id, &attempt, effects);
+            return;
+        }
         let id = self.attempts.id(slot);
         let attempt = self.release_attempt(slot, effects);
         self.doubt_holder(&attempt);
         let follows = self.consequence(&attempt, cause);
         if follows.payer == Payer::Requester {
-            self.pay(&attempt, id, ran, false);
+            self.pay(&attempt, id, ran, false, Verdict::NotAsked);
         }
+        self.take_down_failure(&attempt, id, cause, detail, effects);
+        let job = self.jobs.get_mut(&attempt.job).expect("an attempt's job is there");
+        if !job.is_running() {
+            return;
+        }
+        // What was saved, perhaps by a worker that lies, may be why: the next attempt begins anew.
+        if matches!(cause, Cause::ProgramFault | Cause::BadInput) {
+            job.groups[usize::from(attempt.group)].checkpoints.remove(&attempt.index);
+        }
+        // What went wrong counts even while another attempt at the task goes on; otherwise the two could fail in turn for
+        // ever.
+        if self.note_trouble(&attempt, cause, follows.next) {
+            self.end_with_fault(&attempt, cause, effects);
+        } else if attempt.twin.is_none() {
+            self.send_back(&attempt, cause, effects);
+        }
+    }
+
+    /// Counts a failed attempt and remembers what went wrong.
+    pub(crate) fn take_down_failure(
+        &mut self,
+        attempt: &Attempt,
+        id: AttemptId,
+        cause: Cause,
+        detail: String,
+        effects: &mut Vec<Effect>,
+    ) {
+        let early = self.consequence(attempt, cause) == STOPPED_EARLY;
         self.totals.attempts_failed[cause as usize] += 1;
         self.workers[attempt.worker.0 as usize].failed += 1;
         let job = self.jobs.get_mut(&attempt.job).expect("an attempt's job is there");
@@ -58,23 +94,8 @@ impl Core {
             job.failures.pop_front();
         }
         let (group, index, worker) = (attempt.group, attempt.index, attempt.worker);
-        let early = follows == STOPPED_EARLY;
         job.failures.push_back(Failure { group, index, attempt: id, worker, cause, early, detail, at: self.now });
         effects.push(Effect::AnnounceFailure { job: attempt.job });
-        if !job.is_running() {
-            return;
-        }
-        // What was saved, perhaps by a worker that lies, may be why: the next attempt begins anew.
-        if matches!(cause, Cause::ProgramFault | Cause::BadInput) {
-            job.groups[usize::from(group)].checkpoints.remove(&index);
-        }
-        // What went wrong counts even while another attempt at the task goes on; otherwise the two could fail in turn for
-        // ever.
-        if self.note_trouble(&attempt, cause, follows.next) {
-            self.end_with_fault(&attempt, cause, effects);
-        } else if attempt.twin.is_none() {
-            self.send_back(&attempt, cause, effects);
-        }
     }
 
     fn consequence(&self, attempt: &Attempt, cause: Cause) -> Consequence {
@@ -87,7 +108,7 @@ impl Core {
 
     /// Remembers where a task failed and why. Says whether enough have agreed on its fault, or have failed at all, to end
     /// the job.
-    fn note_trouble(&mut self, attempt: &Attempt, cause: Cause, next: Next) -> bool {
+    pub(crate) fn note_trouble(&mut self, attempt: &Attempt, cause: Cause, next: Next) -> bool {
         let (agreed_at, failures_max) = (self.agreement(cause), self.params.failures_per_task_max);
         let job = self.jobs.get_mut(&attempt.job).expect("a failed attempt's job is there");
         let group = &mut job.groups[usize::from(attempt.group)];
@@ -111,7 +132,7 @@ impl Core {
     }
 
     /// Puts a failed task back into its queue, or ends the job if it is at fault and nobody is left to try it.
-    fn send_back(&mut self, attempt: &Attempt, cause: Cause, effects: &mut Vec<Effect>) {
+    pub(crate) fn send_back(&mut self, attempt: &Attempt, cause: Cause, effects: &mut Vec<Effect>) {
         let (id, at, index) = (attempt.job, attempt.group, attempt.index);
         let job = self.jobs.get_mut(&id).expect("a failed attempt's job is there");
         let group = &mut job.groups[usize::from(at)];
@@ -129,7 +150,7 @@ impl Core {
         if cause == Cause::BadInput { BAD_INPUT_WORKERS } else { self.params.fault_workers }
     }
 
-    fn end_with_fault(&mut self, attempt: &Attempt, cause: Cause, effects: &mut Vec<Effect>) {
+    pub(crate) fn end_with_fault(&mut self, attempt: &Attempt, cause: Cause, effects: &mut Vec<Effect>) {
         let (job, at, index) = (attempt.job, attempt.group, attempt.index);
         let state = &self.jobs[&job];
         let failures = state.groups[usize::from(at)].troubles.get(&index).map_or(0, |trouble| trouble.failures);

@@ -9,6 +9,7 @@ use gleaner_wire::market::Market;
 use gleaner_wire::{Amount, AttemptId, Cause, Hash, InputSpec, JobId, Micros, Millis, Output, SignedOrder, WorkerId};
 use serde::{Deserialize, Serialize};
 
+use crate::audit::{Proof, Verdict};
 use crate::data::Inputs;
 use crate::engine;
 use crate::learn::ProgramId;
@@ -18,6 +19,8 @@ use crate::share::RequesterId;
 
 /// Workers that one order can pay and hold to their stake; the contracts have the same limit.
 pub(crate) const CREW_MAX: usize = 200;
+/// Tasks of a job without an order whose judgements are kept.
+const PROOFS_KEPT: u64 = 10_000;
 /// Failures that a job remembers.
 pub(crate) const FAILURES_KEPT: usize = 256;
 
@@ -57,6 +60,7 @@ pub(crate) struct Paid {
     pub delivered: bool,
     pub ran: Micros,
     pub gross: Amount,
+    pub verdict: Verdict,
 }
 
 /// A failed or lost attempt.
@@ -125,6 +129,8 @@ pub(crate) struct Group {
     pub running: u32,
     /// Tasks that have an attempt out.
     pub tasks_running: u32,
+    /// Tasks whose result waits for its check.
+    pub claimed: u32,
     /// While the last tasks run: their attempts by expected end.
     pub tail: Option<BTreeSet<(Millis, u32)>>,
     /// How many runs were known when the tail was built.
@@ -158,7 +164,7 @@ impl Group {
 
     /// Whether every element has been placed and only running ones are left.
     pub fn is_ending(&self) -> bool {
-        self.ready() == 0 && self.running > 0 && self.done + self.tasks_running == self.count
+        self.ready() == 0 && self.running > 0 && self.done + self.claimed + self.tasks_running == self.count
     }
 
     pub fn output(&self, index: u32) -> Option<Output> {
@@ -240,7 +246,9 @@ pub(crate) struct Job {
     pub running: u64,
     pub retried: u64,
     pub spent: Amount,
-    /// Money set aside for running attempts; part of what the order holds.
+    /// Results that wait for their check.
+    pub claims: u64,
+    /// Money set aside for running attempts and unpaid results; part of what the order holds.
     pub held: Amount,
     /// Whether nothing more can be placed until an attempt gives money back.
     pub out_of_money: bool,
@@ -258,6 +266,8 @@ pub(crate) struct Job {
     pub share_points: u32,
     /// Every paid attempt, if there is an order.
     pub paid: Vec<Paid>,
+    /// How each result was judged, where that is kept.
+    pub proofs: Vec<Proof>,
 }
 
 impl Job {
@@ -275,6 +285,11 @@ impl Job {
             Phase::Ordered | Phase::Running => false,
             Phase::Done | Phase::Cancelled | Phase::Failed { .. } => true,
         }
+    }
+
+    /// Whether it is written down how each result was judged: where there is an order, and where they are not too many.
+    pub fn keeps_proofs(&self) -> bool {
+        self.order.is_some() || self.tasks <= PROOFS_KEPT
     }
 
     /// What may still be set aside.

@@ -8,6 +8,7 @@ extern crate alloc;
 mod alarms;
 mod assign;
 mod attempt;
+mod audit;
 pub mod blame;
 mod check;
 mod complete;
@@ -40,6 +41,7 @@ mod state;
 mod tail;
 mod view;
 
+pub use audit::{AnswerNote, AuditNote, Conviction, DrawNote, JurorNote, PollNote, Proof, Verdict};
 pub use effect::Effect;
 pub use event::{Closing, Event, Session, Ticket};
 pub use params::Params;

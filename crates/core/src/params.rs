@@ -2,6 +2,8 @@
 use gleaner_wire::{Amount, Micros, Millis, Runtime};
 use serde::{Deserialize, Serialize};
 
+use crate::proof::Policy;
+
 /// What an operator may tune. The defaults are what the simulator and the benchmarks run with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Params {
@@ -43,6 +45,10 @@ pub struct Params {
     pub screening: bool,
     /// The least score that passes a test, for each runtime.
     pub score_min: [u32; Runtime::ALL.len()],
+    /// Whether results are checked before they are paid.
+    pub checks: bool,
+    /// How often, and how answers that differ are decided.
+    pub audits: Policy,
     /// The stake that must stand behind every worker, where money is on a chain.
     pub stake_min: Amount,
 }
@@ -69,6 +75,8 @@ impl Default for Params {
             orders: false,
             screening: false,
             score_min: [10, 1, 1, 1],
+            checks: false,
+            audits: Policy::default(),
             stake_min: Amount::ZERO,
         }
     }

@@ -5,6 +5,7 @@ use gleaner_wire::{Address, Amount, AttemptId, Hash, JobId, Micros, SignedOrder,
 use serde::{Deserialize, Serialize};
 
 use crate::attempt::Attempt;
+use crate::audit::Verdict;
 use crate::job::{Job, Paid, Phase};
 use crate::ledger::Account;
 use crate::state::Core;
@@ -37,6 +38,8 @@ pub struct Receipt {
     pub gross: Amount,
     /// The hash of what it delivered; nothing if it failed by the program's own fault.
     pub output: Option<Hash>,
+    /// How it was checked.
+    pub verdict: Verdict,
 }
 
 impl Core {
@@ -44,7 +47,7 @@ impl Core {
     ///
     /// The share is taken of all that the worker has done for the job so far, so that it comes out as it does when the
     /// sum is settled at once.
-    pub(crate) fn pay(&mut self, attempt: &Attempt, id: AttemptId, ran: Micros, delivered: bool) {
+    pub(crate) fn pay(&mut self, attempt: &Attempt, id: AttemptId, ran: Micros, delivered: bool, verdict: Verdict) {
         let gross = attempt.price.per_second_over(ran).min(attempt.hold);
         let job = self.jobs.get_mut(&attempt.job).expect("an attempt's job is there");
         let tally = job.tallies.entry(attempt.worker).or_default();
@@ -56,7 +59,7 @@ impl Core {
         job.spent = Amount(job.spent.0 + gross.0);
         if job.order.is_some() {
             let (group, index, worker) = (attempt.group, attempt.index, attempt.worker);
-            job.paid.push(Paid { attempt: id, group, index, worker, delivered, ran, gross });
+            job.paid.push(Paid { attempt: id, group, index, worker, delivered, ran, gross, verdict });
         }
         let order = Account::Order(attempt.job);
         let paid = self.ledger.transfer(&order, &Account::Platform, share);
@@ -128,6 +131,7 @@ impl Core {
             ran: paid.ran,
             gross: paid.gross,
             output: output.map(|output| output.hash()),
+            verdict: paid.verdict,
         }
     }
 }

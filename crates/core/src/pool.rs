@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::Session;
 use crate::place::SeatId;
+use crate::proof::Record;
 use crate::screen::Tests;
 
 /// What a worker's record says of it, whether it is connected or not.
@@ -107,6 +108,8 @@ pub(crate) struct Worker {
     pub test_at: Millis,
     /// What the tests of its runtimes gave.
     pub tests: Tests,
+    /// What checks of its results gave.
+    pub record: Record,
 }
 
 impl Worker {
@@ -128,6 +131,7 @@ impl Worker {
             probations: 0,
             test_at: Millis(0),
             tests: Tests::default(),
+            record: Record::default(),
             silent_until: None,
             alarm: None,
         }

@@ -76,6 +76,7 @@ impl Core {
             || seat.testing
             || worker.attempts.len() >= ATTEMPTS_HELD_MAX
             || !worker.takes_work(self.now)
+            || self.is_stretched(seat.worker)
         {
             return None;
         }

@@ -5,6 +5,7 @@ use gleaner_wire::{Address, Amount, AttemptId, Cause, JobId, Millis, StartAttemp
 use serde::{Deserialize, Serialize};
 
 use crate::alarms::Alarms;
+use crate::audit::{Claims, Conviction};
 use crate::attempt::Attempts;
 use crate::data::Holders;
 use crate::effect::Effect;
@@ -45,6 +46,16 @@ pub struct Totals {
     pub orders_closed: u64,
     /// Amounts of closed orders that the books did not hold; not zero only after a defect.
     pub closings_wrong: u64,
+    /// Claims that lots were drawn for.
+    pub claims_drawn: u64,
+    /// Claims that the lot fell on.
+    pub claims_audited: u64,
+    /// Claims that an answer differed from.
+    pub claims_contested: u64,
+    /// Claims that were refused.
+    pub claims_refuted: u64,
+    /// Answers that were found wrong, to be paid or not.
+    pub answers_wrong: u64,
     /// Workers connected now.
     pub workers_online: u64,
     /// Attempts out now.
@@ -78,6 +89,10 @@ pub struct Core {
     pub(crate) jobs_made: u64,
     pub(crate) submissions: BTreeMap<u128, JobId>,
     pub(crate) attempts: Attempts,
+    /// Results that wait for their check.
+    pub(crate) claims: Claims,
+    /// Wrong answers that the chain has not heard the last of.
+    pub(crate) convictions: Vec<Conviction>,
     pub(crate) programs: Programs,
     pub(crate) memo: Memo,
     pub(crate) alarms: Alarms,
@@ -118,6 +133,8 @@ impl Core {
             jobs_made: 0,
             submissions: BTreeMap::new(),
             attempts: Attempts::default(),
+            claims: Claims::default(),
+            convictions: Vec::new(),
             programs: Programs::default(),
             memo: Memo::default(),
             alarms: Alarms::default(),
@@ -151,7 +168,10 @@ impl Core {
             Event::WorkerReadmitted { worker } => self.on_worker_readmitted(worker, effects),
             Event::LeasesRenewed { worker, held } => self.on_leases_renewed(worker, &held),
             Event::Holds { worker, held } => self.on_holds(worker, &held),
-            Event::AttemptsFinished { worker, results } => self.on_attempts_finished(worker, results, effects),
+            Event::AttemptsFinished { worker, batch, results } => {
+                self.on_attempts_finished(worker, batch, results, effects);
+            }
+            Event::RoundDrawn { round, seed } => self.on_round_drawn(round, seed, effects),
             Event::JobSubmitted { ticket, submission, requester, graph, order } => {
                 self.on_job_submitted(ticket, submission, &requester, graph, order, effects);
             }
@@ -165,6 +185,7 @@ impl Core {
         }
         self.ring_alarms(effects);
         self.place_all(effects);
+        self.close_round(effects);
     }
 
     /// When the next `TimePassed` is due.
@@ -189,10 +210,10 @@ impl Core {
         let group = &job.groups[usize::from(at.group)];
         let outputs = group.reads(at.index).map(|(from, index)| job.groups[usize::from(from)].output(index));
         let outputs = outputs.collect::<Option<Vec<_>>>()?;
-        let checkpoint = group.checkpoints.get(&at.index).copied();
+        let checkpoint = group.checkpoints.get(&at.index).copied().filter(|_| at.resumed);
         let (job, group, index, time_ms) = (at.job, at.group, at.index, at.time_ms);
         let device = self.seats[at.seat.0 as usize].device;
-        Some(StartAttempt { attempt, job, group, index, device, time_ms, outputs, checkpoint, compare: None })
+        Some(StartAttempt { attempt, job, group, index, device, time_ms, outputs, checkpoint, compare: at.compare.as_deref().copied() })
     }
 
     /// What workers are told of a group.

@@ -43,7 +43,7 @@ impl Core {
     }
 
     fn build_tail(&mut self, id: JobId, at: u16, runs: u32) {
-        let ours = self.attempts.iter().filter(|(_, attempt)| attempt.job == id && attempt.group == at);
+        let ours = self.attempts.iter().filter(|(_, attempt)| attempt.job == id && attempt.group == at && !attempt.is_audit());
         let ours: Vec<u32> = ours.map(|(slot, _)| slot).collect();
         let mut tail = BTreeSet::new();
         for slot in ours {
@@ -249,6 +249,10 @@ impl Core {
     pub(crate) fn suspect(&mut self, slot: u32, effects: &mut Vec<Effect>) {
         let attempt = self.attempts.at(slot);
         let (id, at, elapsed) = (attempt.job, attempt.group, self.now.since(attempt.placed));
+        if attempt.is_audit() {
+            self.attempts.at_mut(slot).suspect_at = self.now.after(Millis(elapsed.0.max(1000)));
+            return;
+        }
         let ending = self.jobs[&id].groups[usize::from(at)].tail.is_some();
         let Some(expected) = self.expect(slot).filter(|_| ending || attempt.twin.is_none()) else {
             self.attempts.at_mut(slot).suspect_at = self.now.after(Millis(elapsed.0.max(1000)));

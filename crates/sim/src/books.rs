@@ -88,7 +88,7 @@ impl Books {
                 *self.deposits.entry(name.clone()).or_default() += amount.0;
                 Ok(Claim::default())
             }
-            Event::AttemptsFinished { worker, results } => self.claim(core, *worker, results),
+            Event::AttemptsFinished { worker, results, .. } => self.claim(core, *worker, results),
             Event::Deposited { .. }
             | Event::HubStarted
             | Event::TimePassed
@@ -105,6 +105,7 @@ impl Books {
             | Event::JobSubmitted { .. }
             | Event::JobCancelled { .. }
             | Event::JobArchived { .. }
+            | Event::RoundDrawn { .. }
             | Event::OrderLocked { .. }
             | Event::OrderRefused { .. }
             | Event::OrderClosed(_)
@@ -214,7 +215,9 @@ impl Books {
             | Effect::RefuseJob { .. }
             | Effect::AnnounceJob { .. }
             | Effect::AnnounceWorker { .. }
-            | Effect::AnnounceFailure { .. } => Ok(()),
+            | Effect::AnnounceFailure { .. }
+            | Effect::DrawRound { .. }
+            | Effect::Accuse { .. } => Ok(()),
         }
     }
 

@@ -1,12 +1,14 @@
 //! What the hub's shell does in the world: hears workers, acts on effects, answers clients.
 use gleaner_core::{Effect, Event, Session};
-use gleaner_wire::{Amount, JobId, Millis, ToHub, ToWorker, WorkerId, WorkerKey};
+use gleaner_wire::{Amount, Hash, JobId, Millis, ToHub, ToWorker, WorkerId, WorkerKey};
 
 use crate::chain::Chain;
 use crate::scenario::MILLISECOND;
 use crate::testing::Test;
 use crate::world::{Answer, What, World};
 
+/// The longest that a draw takes.
+const ROUND_MS_MAX: u64 = 3000;
 /// How long the archive takes.
 const ARCHIVE_TIME: u64 = 20 * MILLISECOND;
 /// How long the hub has been able to hold a connection that was replaced.
@@ -41,7 +43,7 @@ impl World<'_> {
         match message {
             ToHub::Heartbeat { held } => self.tell(Event::LeasesRenewed { worker: id, held }),
             ToHub::Finished { batch, results } => {
-                self.tell(Event::AttemptsFinished { worker: id, results })?;
+                self.tell(Event::AttemptsFinished { worker: id, batch, results })?;
                 self.send_to_worker(worker, ToWorker::Acknowledge { batch, earned: Amount::ZERO });
                 Ok(())
             }
@@ -86,7 +88,9 @@ impl World<'_> {
             | Effect::RefuseJob { .. }
             | Effect::AnnounceJob { .. }
             | Effect::AnnounceWorker { .. }
-            | Effect::AnnounceFailure { .. } => {}
+            | Effect::AnnounceFailure { .. }
+            | Effect::DrawRound { .. }
+            | Effect::Accuse { .. } => {}
         }
     }
 
@@ -151,9 +155,26 @@ impl World<'_> {
                     let takes = self.chain.as_mut().map_or(ARCHIVE_TIME, Chain::delay);
                     self.agenda.note(self.now + takes, What::Archived(*job));
                 }
-                Effect::AnnounceJob { .. } | Effect::AnnounceWorker { .. } | Effect::AnnounceFailure { .. } => {}
+                Effect::DrawRound { round } => {
+                    let takes = self.chance.between(1, ROUND_MS_MAX) * MILLISECOND;
+                    self.agenda.note(self.now + takes, What::Drawn { round: *round });
+                }
+                Effect::AnnounceJob { .. }
+                | Effect::AnnounceWorker { .. }
+                | Effect::AnnounceFailure { .. }
+                | Effect::Accuse { .. } => {}
             }
         }
+    }
+
+    /// Chance has come for a round.
+    pub fn draw(&mut self, round: u64) -> Result<(), String> {
+        if !self.hub_up {
+            return Ok(());
+        }
+        let mut seed = [0; 32];
+        seed.chunks_exact_mut(8).for_each(|part| part.copy_from_slice(&self.chance.next().to_le_bytes()));
+        self.tell(Event::RoundDrawn { round, seed: Hash(seed) })
     }
 
     fn hang_up(&mut self, worker: WorkerId) {

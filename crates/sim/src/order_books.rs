@@ -92,6 +92,7 @@ impl OrderBooks {
             | Event::LeasesRenewed { .. }
             | Event::Holds { .. }
             | Event::AttemptsFinished { .. }
+            | Event::RoundDrawn { .. }
             | Event::JobSubmitted { .. }
             | Event::JobCancelled { .. }
             | Event::JobArchived { .. } => {}

@@ -87,7 +87,7 @@ impl TestBooks {
                     self.saved.insert(task, *checkpoint);
                 }
             }
-            Event::AttemptsFinished { worker, results } => {
+            Event::AttemptsFinished { worker, results, .. } => {
                 let mut ended = BTreeSet::new();
                 for result in results {
                     // What is said twice in one breath counts once.

@@ -64,6 +64,8 @@ pub(crate) enum What {
     Cancel(u32),
     /// A job is in the archive.
     Archived(JobId),
+    /// Lots can be drawn for a round.
+    Drawn { round: u64 },
     /// Something happens on the chain.
     Chain(Step),
     /// The hub's timer rings.
@@ -250,6 +252,7 @@ impl<'a> World<'a> {
             What::Submit(at) => return self.submit(at),
             What::Cancel(at) => return self.cancel(at),
             What::Archived(job) => return self.archive(job),
+            What::Drawn { round } => return self.draw(round),
             What::Chain(step) => return self.chain_step(step),
             What::Timer(at) => return self.ring(at),
             What::HubUp => {

@@ -22,11 +22,13 @@ pub enum Cause {
     RefusedByOwner,
     /// The hub could not do its part.
     HubFault,
+    /// Others computed something else: the result was wrong, or it cannot be told whose is right.
+    Refuted,
 }
 
 impl Cause {
     /// Every cause, in order.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::WorkerLeft,
         Self::DeviceFault,
         Self::ProgramFault,
@@ -35,6 +37,7 @@ impl Cause {
         Self::BadInput,
         Self::RefusedByOwner,
         Self::HubFault,
+        Self::Refuted,
     ];
 }
 
@@ -49,6 +52,7 @@ impl fmt::Display for Cause {
             Self::BadInput => "bad input",
             Self::RefusedByOwner => "refused by owner",
             Self::HubFault => "hub fault",
+            Self::Refuted => "refuted",
         })
     }
 }

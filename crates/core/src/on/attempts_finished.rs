@@ -1,9 +1,10 @@
 //! Attempts ended on a worker.
 use alloc::string::String;
 use alloc::vec::Vec;
-use gleaner_wire::{AttemptId, Cause, DETAIL_BYTES_MAX, Finished, Micros, Outcome, Output, WorkerId};
+use gleaner_wire::{AttemptId, Cause, Check, DETAIL_BYTES_MAX, Finished, Micros, Outcome, Output, WorkerId};
 
 use crate::attempt::{Attempt, Why};
+use crate::audit::{Claim, Delivered, Verdict, is_answer};
 use crate::effect::Effect;
 use crate::pool::{Standing, Trigger};
 use crate::state::Core;
@@ -12,7 +13,7 @@ use crate::state::Core;
 const OVERRUN: u64 = 4;
 
 impl Core {
-    pub(crate) fn on_attempts_finished(&mut self, worker: WorkerId, results: Vec<Finished>, effects: &mut Vec<Effect>) {
+    pub(crate) fn on_attempts_finished(&mut self, worker: WorkerId, batch: u64, results: Vec<Finished>, effects: &mut Vec<Effect>) {
         let mut announced = None;
         self.hear(worker);
         for Finished { attempt, ran, outcome } in results {
@@ -28,37 +29,51 @@ impl Core {
             if announced.replace(at.job) != Some(at.job) {
                 effects.push(Effect::AnnounceJob { job: at.job });
             }
-            let ran = ran.min(Micros(self.now.since(at.placed).micros().0 + 1000));
+            let audit = at.is_audit();
+            let result = Delivered { claimed: ran, ran: ran.min(Micros(self.now.since(at.placed).micros().0 + 1000)), batch };
             match outcome {
-                Outcome::Done(output) => self.finish(slot, output, ran, effects),
-                Outcome::Failed { cause, detail } => self.fail(slot, cause, clipped(&detail), ran, effects),
+                Outcome::Done(output) if audit => self.audit_answered(slot, Some(output), result, effects),
+                Outcome::Failed { cause, .. } if audit && is_answer(cause) => self.audit_answered(slot, None, result, effects),
+                Outcome::Done(output) => self.finish(slot, output, result, effects),
+                Outcome::Failed { cause, detail } => {
+                    // Only a check says that a result was wrong.
+                    let cause = if cause == Cause::Refuted { Cause::DeviceFault } else { cause };
+                    self.fail(slot, cause, clipped(&detail), result.ran, effects);
+                }
                 Outcome::Cancelled => {
-                    self.fail(slot, Cause::RefusedByOwner, "the worker stopped it".into(), ran, effects);
+                    self.fail(slot, Cause::RefusedByOwner, "the worker stopped it".into(), result.ran, effects);
                 }
             }
         }
     }
 
-    /// The first good result of a task: it is paid, learned from and passed on; a second attempt is called off.
-    fn finish(&mut self, slot: u32, output: Output, ran: Micros, effects: &mut Vec<Effect>) {
-        let id = self.attempts.id(slot);
+    /// The first result of a task: it is learned from, and paid and passed on once it is checked; a second attempt is
+    /// called off.
+    fn finish(&mut self, slot: u32, output: Output, result: Delivered, effects: &mut Vec<Effect>) {
+        let (id, ran) = (self.attempts.id(slot), result.ran);
         let attempt = self.release_attempt(slot, effects);
         if let Some(twin) = attempt.twin {
             self.call_off(twin, effects);
         }
-        self.pay(&attempt, id, ran, true);
-        let job = self.jobs.get_mut(&attempt.job).expect("an attempt's job is there");
-        let tally = job.tallies.entry(attempt.worker).or_default();
-        (tally.done, tally.ran) = (tally.done + 1, Micros(tally.ran.0 + ran.0));
         self.judge_good(&attempt, ran, effects);
         if !attempt.resumed {
             self.learn(&attempt, ran, effects);
             self.learn_holder(&attempt, ran);
         }
         self.follow_engine(&attempt);
-        self.remember(&attempt, output, ran);
-        self.complete(attempt.job, attempt.group, attempt.index, output, effects);
-        self.look_at_tail(attempt.job, attempt.group, effects);
+        let checked = self.is_checked(&attempt);
+        let claim = Claim::new(attempt, id, output, result, self.now);
+        if checked {
+            self.take_down_claim(id, claim);
+        } else {
+            self.pay_claim(id, claim, Verdict::NotAsked, effects);
+        }
+    }
+
+    /// Whether the result of an attempt is checked before it is paid.
+    fn is_checked(&self, attempt: &Attempt) -> bool {
+        let group = &self.jobs[&attempt.job].groups[usize::from(attempt.group)];
+        self.params.checks && group.plan.spec.check != Check::None && !self.is_managed(attempt.worker)
     }
 
     fn judge_good(&mut self, attempt: &Attempt, ran: Micros, effects: &mut Vec<Effect>) {
@@ -80,7 +95,7 @@ impl Core {
         }
     }
 
-    fn learn(&mut self, attempt: &Attempt, ran: Micros, effects: &mut Vec<Effect>) {
+    pub(crate) fn learn(&mut self, attempt: &Attempt, ran: Micros, effects: &mut Vec<Effect>) {
         let group = &self.jobs[&attempt.job].groups[usize::from(attempt.group)];
         let (program, runtime) = (group.program, group.plan.needs.runtime);
         let Some(offered) = self.seats[attempt.seat.0 as usize].runtime(runtime) else { return };
@@ -92,7 +107,7 @@ impl Core {
         }
     }
 
-    fn remember(&mut self, attempt: &Attempt, output: Output, ran: Micros) {
+    pub(crate) fn remember(&mut self, attempt: &Attempt, output: Output, ran: Micros) {
         let group = &self.jobs[&attempt.job].groups[usize::from(attempt.group)];
         if group.uses_memo() && ran >= self.params.memo_micros_min {
             let key = self.memo_key(attempt.job, attempt.group, attempt.index);

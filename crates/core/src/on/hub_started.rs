@@ -29,5 +29,6 @@ impl Core {
             Phase::Done | Phase::Cancelled | Phase::Failed { .. } => Some(Effect::ArchiveJob { job: job.id }),
         });
         effects.extend(unsettled);
+        effects.extend(self.round_to_draw().map(|(round, _)| Effect::DrawRound { round }));
     }
 }

@@ -171,6 +171,8 @@ impl Core {
             locked: false,
             share_points: self.params.platform_share_points,
             paid: Vec::new(),
+            claims: 0,
+            proofs: Vec::new(),
         }
     }
 
@@ -217,6 +219,7 @@ impl Core {
             done: 0,
             running: 0,
             tasks_running: 0,
+            claimed: 0,
             tail: None,
             tail_runs: 0,
             held_back_until: None,

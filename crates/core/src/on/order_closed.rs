@@ -5,7 +5,8 @@ use crate::state::Core;
 
 impl Core {
     pub(crate) fn on_order_closed(&mut self, closing: &Closing) {
-        let Closing { requester, booked, fee, rest, paid, .. } = closing;
+        let Closing { job, requester, booked, fee, rest, paid } = closing;
+        self.convictions.retain(|conviction| conviction.job != *job);
         let workers = booked.iter().map(|(worker, amount)| (Account::Worker(*worker), *amount));
         let others = [(Account::Platform, *fee), (Account::Requester(requester.clone()), *rest)];
         for (account, amount) in workers.chain(others) {

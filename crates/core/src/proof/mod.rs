@@ -8,6 +8,7 @@ mod poll;
 mod rate;
 
 pub use draw::{Candidate, WHOLE, auditors, is_selected, piece};
+pub(crate) use draw::lot;
 pub use policy::Policy;
 pub use poll::{Step, Vote};
 pub use rate::{RateView, Record, Verdict, exposure_max, rate, rate_needed};

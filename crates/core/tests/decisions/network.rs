@@ -10,7 +10,7 @@ use gleaner_wire::job_file::{
 };
 use gleaner_wire::market::Market;
 use gleaner_wire::{
-    Amount, AttemptId, BlobRef, ByteSize, Cause, DeviceKind, DeviceOffer, Finished, JobId, Micros, Millis, Offer,
+    Amount, AttemptId, BlobRef, ByteSize, Cause, DeviceKind, DeviceOffer, Finished, Hash, JobId, Micros, Millis, Offer,
     Outcome, Output, Runtime, RuntimeOffer, StartAttempt, WorkerId, WorkerKey,
 };
 
@@ -269,7 +269,13 @@ impl Network {
 
     pub fn finish(&mut self, worker: WorkerId, attempt: AttemptId, ran_millis: u64, outcome: Outcome) {
         let results = vec![Finished { attempt, ran: Micros(ran_millis * 1000), outcome }];
-        self.apply(Event::AttemptsFinished { worker, results });
+        self.apply(Event::AttemptsFinished { worker, batch: 1, results });
+    }
+
+    /// Draws the round that waits for it, with this seed.
+    pub fn draw(&mut self, seed: u8) {
+        let (round, _) = self.core.round_to_draw().expect("claims wait for their draw");
+        self.apply(Event::RoundDrawn { round, seed: Hash([seed; 32]) });
     }
 
     /// Workers deliver whatever they are given until nothing more is started.

@@ -103,7 +103,7 @@ impl Number {
 
 /// What came out of a comparison. Unlike other outputs it is not sealed: the hub reads it, and it says nothing of what the
 /// results hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Compared {
     /// Whether the two results agree.
     pub agrees: bool,

@@ -1,0 +1,228 @@
+//! Who checks a claim: drawn by stake out of other owners' workers that could have done the task themselves.
+use alloc::boxed::Box;
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
+use gleaner_wire::{Address, AttemptId, Hash, Output, Runtime, TaskId, WorkerId};
+
+use super::claim::{Audit, Claim, Juror, Question};
+use super::note::Verdict;
+use crate::assign::Placement;
+use crate::attempt::Why;
+use crate::effect::Effect;
+use crate::place::{Seat, SeatId};
+use crate::pool::Standing;
+use crate::proof::{self, Candidate};
+use crate::state::Core;
+
+/// Workers among whom lots are drawn.
+const JURORS_MAX: usize = 64;
+/// Seats that are looked at for them, once one is found.
+const SCAN_MAX: usize = 4096;
+/// What speaks for a worker without a stake.
+const WEIGHT_MIN: u64 = 1;
+
+impl Core {
+    /// Has a claim checked that the lot fell on.
+    pub(crate) fn begin_audit(&mut self, id: AttemptId, seed: Hash, effects: &mut Vec<Effect>) {
+        let jurors = self.jurors(&self.claims.all[&id], &seed);
+        if jurors.is_empty() {
+            self.accept(id, Verdict::NobodyToCheck, effects);
+            return;
+        }
+        let audit = Audit {
+            seed,
+            jurors,
+            asked: BTreeMap::new(),
+            answers: BTreeMap::new(),
+            gone: BTreeSet::new(),
+            drawn: Vec::new(),
+            poll: 0,
+            vote: None,
+            polls: Vec::new(),
+            rival: None,
+            refereed: false,
+        };
+        self.claims.all.get_mut(&id).expect("the caller has seen it").audit = Some(Box::new(audit));
+        self.ask_on(id, effects);
+    }
+
+    /// Goes on with an audit: asks whoever the lots name and nobody has asked yet. With nobody left, or with all answers
+    /// there, it is judged.
+    pub(crate) fn ask_on(&mut self, id: AttemptId, effects: &mut Vec<Effect>) {
+        loop {
+            let Some(claim) = self.claims.all.get(&id) else { return };
+            let Some(audit) = &claim.audit else { return };
+            let drawn = audit.draw(&self.workers_keys(audit), &claim.hash);
+            let task = TaskId { job: claim.attempt.job, group: claim.attempt.group, index: claim.attempt.index };
+            let computing = |worker: WorkerId| audit.asked.values().any(|asked| *asked == (worker, Question::Compute));
+            let open =
+                |juror: &&Juror| !audit.answers.contains_key(&juror.worker) && !computing(juror.worker);
+            let to_ask: Vec<Juror> = drawn.iter().filter(open).copied().collect();
+            let waiting = audit.asked.len();
+            let drawn: Vec<WorkerId> = drawn.iter().map(|juror| juror.worker).collect();
+            let nobody = drawn.is_empty();
+            let mut lost = Vec::new();
+            let mut asked = Vec::new();
+            for juror in to_ask {
+                match self.ask(id, juror, task, None, effects) {
+                    Some(attempt) => asked.push((attempt, (juror.worker, Question::Compute))),
+                    None => lost.push(juror.worker),
+                }
+            }
+            let out = waiting + asked.len();
+            let claim = self.claims.all.get_mut(&id).expect("it was just seen");
+            let audit = claim.audit.as_mut().expect("it was just seen");
+            audit.drawn = drawn;
+            audit.asked.extend(asked);
+            if !lost.is_empty() {
+                audit.gone.extend(lost);
+                continue;
+            }
+            if nobody || out == 0 {
+                self.move_on(id, effects);
+            }
+            return;
+        }
+    }
+
+    /// Starts an attempt at the task of a claim on somebody else's seat, or the comparison of two results of it. Nothing is
+    /// paid for it.
+    pub(crate) fn ask(
+        &mut self,
+        id: AttemptId,
+        juror: Juror,
+        task: TaskId,
+        compare: Option<[Output; 2]>,
+        effects: &mut Vec<Effect>,
+    ) -> Option<AttemptId> {
+        let seat = &self.seats[juror.seat.0 as usize];
+        let (here, room) = (seat.counted && seat.offered && !seat.testing, seat.in_flight < self.params.in_flight_max);
+        let takes = self.workers[juror.worker.0 as usize].takes_work(self.now);
+        if !(here && room && takes) {
+            return None;
+        }
+        let placement = Placement { seat: juror.seat, task, why: Why::Audit(id), twin: None };
+        let slot = self.assign(&placement, effects).ok()?;
+        self.attempts.at_mut(slot).compare = compare.map(Box::new);
+        Some(self.attempts.id(slot))
+    }
+
+    /// Has one of the platform's own workers say the last word, if one could; `false` if none can.
+    pub(crate) fn ask_referee(&mut self, id: AttemptId, effects: &mut Vec<Effect>) -> bool {
+        let claim = &self.claims.all[&id];
+        let task = TaskId { job: claim.attempt.job, group: claim.attempt.group, index: claim.attempt.index };
+        let audit = claim.audit.as_ref().expect("only audited claims have referees");
+        if audit.refereed {
+            return false;
+        }
+        let seats = (0..).map(SeatId).zip(&self.seats);
+        let managed = seats.filter(|(_, seat)| self.is_managed(seat.worker) && self.could_check(claim, seat));
+        let referees: Vec<Juror> =
+            managed.map(|(at, seat)| Juror { worker: seat.worker, seat: at, weight: WEIGHT_MIN }).collect();
+        for referee in referees {
+            if let Some(attempt) = self.ask(id, referee, task, None, effects) {
+                let audit = self.audit_of(id).expect("it was just seen");
+                audit.refereed = true;
+                audit.drawn = Vec::from([referee.worker]);
+                audit.jurors.push(referee);
+                audit.asked.insert(attempt, (referee.worker, Question::Compute));
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Those who could check a claim: one worker for each other owner, from a place on that chance has chosen.
+    fn jurors(&self, claim: &Claim, seed: &Hash) -> Vec<Juror> {
+        let count = self.seats.len();
+        let start = (proof::lot(seed, &claim.hash, b"start", 0) % count.max(1) as u64) as usize;
+        let mut found: BTreeMap<Owner, Juror> = BTreeMap::new();
+        for (looked, at) in (start..count).chain(0..start).enumerate() {
+            if found.len() >= JURORS_MAX || (looked >= SCAN_MAX && !found.is_empty()) {
+                break;
+            }
+            let seat = &self.seats[at];
+            if self.may_check(claim, seat) {
+                let weight = self.weight(seat.worker);
+                let juror = Juror { worker: seat.worker, seat: SeatId(at as u32), weight };
+                found.entry(self.owner(seat.worker)).or_insert(juror);
+            }
+        }
+        let mut jurors: Vec<Juror> = found.into_values().collect();
+        jurors.sort_by_key(|juror| juror.worker);
+        jurors
+    }
+
+    /// Whether a seat is one that lots may be drawn for.
+    fn may_check(&self, claim: &Claim, seat: &Seat) -> bool {
+        !self.is_managed(seat.worker) && self.could_check(claim, seat)
+    }
+
+    /// Whether a seat could have done the task of a claim just as well, and belongs to somebody else.
+    fn could_check(&self, claim: &Claim, seat: &Seat) -> bool {
+        let group = &self.jobs[&claim.attempt.job].groups[usize::from(claim.attempt.group)];
+        let worker = &self.workers[seat.worker.0 as usize];
+        let needs = &group.plan.needs;
+        let ours = &self.seats[claim.attempt.seat.0 as usize];
+        seat.counted
+            && seat.offered
+            && !seat.testing
+            && worker.standing == Standing::Good
+            && self.owner(seat.worker) != self.owner(claim.attempt.worker)
+            && group.troubles.get(&claim.attempt.index).is_none_or(|trouble| !trouble.avoids(seat.worker))
+            && seat.fits(needs, self.classes.named(needs))
+            && self.same_class(needs.runtime, ours, seat)
+    }
+
+    /// Whether two seats must come to the same result, bit by bit.
+    fn same_class(&self, runtime: Runtime, one: &Seat, other: &Seat) -> bool {
+        let name = |seat: &Seat| {
+            let worker = &self.workers[seat.worker.0 as usize];
+            worker.offer.devices.get(usize::from(seat.device)).map(|device| device.name.as_str())
+        };
+        let engine = |seat: &Seat| seat.runtime(runtime).map(|offered| offered.engine);
+        match runtime {
+            Runtime::Wasm => true,
+            Runtime::Wgsl => one.kind == other.kind && name(one) == name(other),
+            Runtime::Blender => one.kind == other.kind && engine(one) == engine(other),
+            Runtime::Container => one.kind == other.kind,
+        }
+    }
+
+    fn owner(&self, worker: WorkerId) -> Owner {
+        self.provider(worker).map_or(Owner::Worker(worker), Owner::Provider)
+    }
+
+    fn weight(&self, worker: WorkerId) -> u64 {
+        self.provider(worker).map_or(WEIGHT_MIN, |provider| self.stake(provider).0.max(WEIGHT_MIN))
+    }
+
+    fn workers_keys(&self, audit: &Audit) -> Vec<Candidate> {
+        let of = |juror: &Juror| Candidate { key: self.workers[juror.worker.0 as usize].key, weight: juror.weight };
+        audit.jurors.iter().map(of).collect()
+    }
+}
+
+/// Whose a worker is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Owner {
+    Provider(Address),
+    /// Without a chain nobody says who owns it.
+    Worker(WorkerId),
+}
+
+impl Audit {
+    /// Who is to answer now: the first of the lots, as many as are needed, without those who gave no answer.
+    fn draw(&self, candidates: &[Candidate], claim: &Hash) -> Vec<Juror> {
+        let wanted = self.vote.as_ref().map_or(1, |vote| vote.sample());
+        let order = proof::auditors(&self.seed, claim, self.poll, candidates, candidates.len());
+        let jurors = order.into_iter().map(|at| self.jurors[at]);
+        jurors.filter(|juror| !self.gone.contains(&juror.worker)).take(wanted).collect()
+    }
+}
+
+impl Core {
+    pub(crate) fn is_managed(&self, _: WorkerId) -> bool {
+        false
+    }
+}

@@ -1,0 +1,194 @@
+//! Results that wait for their check.
+use alloc::boxed::Box;
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
+use gleaner_wire::check::Compared;
+use gleaner_wire::receipt;
+use gleaner_wire::{Address, Amount, AttemptId, Hash, JobId, Micros, Millis, Output, TaskId, WorkerId};
+use serde::{Deserialize, Serialize};
+
+use super::note::{DrawNote, PollNote};
+use crate::attempt::Attempt;
+use crate::effect::Effect;
+use crate::place::SeatId;
+use crate::proof::Vote;
+use crate::state::Core;
+
+/// A delivered result that is not paid yet.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Claim {
+    /// The attempt as it was when it ended.
+    pub attempt: Attempt,
+    pub output: Output,
+    /// How long it ran, as its worker says, and what of that counts.
+    pub claimed: Micros,
+    pub ran: Micros,
+    /// What it will be paid; set aside in its job.
+    pub gross: Amount,
+    /// The number of the signed message that brought it.
+    pub batch: u64,
+    pub finished: Millis,
+    pub hash: Hash,
+    pub round: u64,
+    /// Nothing before its round is drawn.
+    pub draw: Option<DrawNote>,
+    /// If the lot fell on it.
+    pub audit: Option<Box<Audit>>,
+}
+
+/// A worker that may be asked, where, and how much stake speaks for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Juror {
+    pub worker: WorkerId,
+    pub seat: SeatId,
+    pub weight: u64,
+}
+
+/// What somebody was asked about a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) enum Question {
+    /// To compute its task.
+    Compute,
+    /// To compare this worker's answer with the claim.
+    Compare(WorkerId),
+    /// To compare this worker's answer with the first one that differed from the claim.
+    CompareWithRival(WorkerId),
+}
+
+/// What a worker says of a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Answer {
+    pub attempt: AttemptId,
+    /// What it computed; nothing if the program failed.
+    pub output: Option<Output>,
+    /// How long that took, as it says.
+    pub claimed: Micros,
+    pub batch: u64,
+    /// Whether it agrees with the claim, as soon as that is known, and how far it is from it.
+    pub agrees: Option<Compared>,
+    /// Whether it agrees with the first answer that differed.
+    pub like_rival: Option<bool>,
+}
+
+/// The check of a claim.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Audit {
+    pub seed: Hash,
+    pub jurors: Vec<Juror>,
+    /// Attempts that are out, and what each is to say.
+    pub asked: BTreeMap<AttemptId, (WorkerId, Question)>,
+    pub answers: BTreeMap<WorkerId, Answer>,
+    /// Those who gave none.
+    pub gone: BTreeSet<WorkerId>,
+    /// Who was drawn for the poll that is under way.
+    pub drawn: Vec<WorkerId>,
+    pub poll: u32,
+    /// Once an answer has differed.
+    pub vote: Option<Vote>,
+    pub polls: Vec<PollNote>,
+    /// The first worker whose answer differed.
+    pub rival: Option<WorkerId>,
+    /// Whether the platform's own workers are asked, because the others did not decide.
+    pub refereed: bool,
+}
+
+/// All claims, and the rounds that they are drawn in.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Claims {
+    pub all: BTreeMap<AttemptId, Claim>,
+    /// Those of the round that is still open.
+    pub open: Vec<AttemptId>,
+    /// Those of the round that is being drawn.
+    pub drawing: Vec<AttemptId>,
+    /// The number of the round that is being drawn, or was last.
+    pub round: u64,
+    /// Unpaid work of each provider.
+    pub exposure: BTreeMap<Address, Amount>,
+}
+
+impl Claims {
+    /// Unpaid work of a provider.
+    pub fn exposure(&self, provider: Option<Address>) -> Amount {
+        provider.and_then(|provider| self.exposure.get(&provider)).copied().unwrap_or_default()
+    }
+
+    fn expose(&mut self, provider: Option<Address>, amount: Amount) {
+        if let Some(provider) = provider {
+            let sum = self.exposure.entry(provider).or_default();
+            *sum = Amount(sum.0.saturating_add(amount.0));
+        }
+    }
+
+    fn cover(&mut self, provider: Option<Address>, amount: Amount) {
+        let Some(provider) = provider else { return };
+        if let Some(sum) = self.exposure.get_mut(&provider) {
+            *sum = Amount(sum.0.saturating_sub(amount.0));
+            if *sum == Amount::ZERO {
+                self.exposure.remove(&provider);
+            }
+        }
+    }
+}
+
+/// What a worker said when it delivered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Delivered {
+    /// How long it ran, as it says.
+    pub claimed: Micros,
+    /// What of that counts.
+    pub ran: Micros,
+    /// The number of the signed message.
+    pub batch: u64,
+}
+
+impl Claim {
+    pub fn new(attempt: Attempt, id: AttemptId, output: Output, result: Delivered, now: Millis) -> Self {
+        let task = TaskId { job: attempt.job, group: attempt.group, index: attempt.index };
+        let hash = receipt::claim_hash(&receipt::Claim::whole(id, task, Some(output.hash()), result.claimed));
+        let Delivered { claimed, ran, batch } = result;
+        let gross = attempt.price.per_second_over(ran).min(attempt.hold);
+        Self { attempt, output, claimed, ran, gross, batch, finished: now, hash, round: 0, draw: None, audit: None }
+    }
+}
+
+impl Core {
+    /// Takes down a result, and sets aside what it will be paid.
+    pub(crate) fn take_down_claim(&mut self, id: AttemptId, claim: Claim) {
+        let provider = self.provider(claim.attempt.worker);
+        let job = self.jobs.get_mut(&claim.attempt.job).expect("an attempt's job is there");
+        job.held = Amount(job.held.0 + claim.gross.0);
+        job.claims += 1;
+        job.groups[usize::from(claim.attempt.group)].claimed += 1;
+        self.claims.expose(provider, claim.gross);
+        self.claims.open.push(id);
+        let round = self.claims.round + 1;
+        self.claims.all.insert(id, Claim { round, ..claim });
+    }
+
+    /// Takes a claim off the list, whatever becomes of it; what was set aside for it is free again.
+    pub(crate) fn drop_claim(&mut self, id: AttemptId, effects: &mut Vec<Effect>) -> Claim {
+        let claim = self.claims.all.remove(&id).expect("the caller has seen it");
+        if let Some(audit) = &claim.audit {
+            for attempt in audit.asked.keys() {
+                if let Some(slot) = self.attempts.slot(*attempt) {
+                    self.cancel_attempt(slot, effects);
+                }
+            }
+        }
+        let provider = self.provider(claim.attempt.worker);
+        self.claims.cover(provider, claim.gross);
+        let job = self.jobs.get_mut(&claim.attempt.job).expect("a claim's job is there");
+        job.held = Amount(job.held.0 - claim.gross.0);
+        job.claims -= 1;
+        job.groups[usize::from(claim.attempt.group)].claimed -= 1;
+        self.money_came_back(claim.attempt.job);
+        self.hungry.extend(self.workers[claim.attempt.worker.0 as usize].seats.iter().copied());
+        claim
+    }
+
+    /// The claims of a job.
+    pub(crate) fn claims_of(&self, job: JobId) -> Vec<AttemptId> {
+        let ours = self.claims.all.iter().filter(|(_, claim)| claim.attempt.job == job);
+        ours.map(|(id, _)| *id).collect()
+    }
+}

@@ -1,0 +1,196 @@
+//! What is written down of a check, so that anybody can go through it again.
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec::Vec;
+use gleaner_wire::check::Check;
+use gleaner_wire::{Address, Amount, AttemptId, DeviceKind, Hash, JobId, Micros, Millis, SignedOrder, TaskId, WorkerKey};
+use serde::{Deserialize, Serialize};
+
+use crate::proof::RateView;
+
+/// How a claim was judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Verdict {
+    /// The job asked for no check.
+    NotAsked,
+    /// The lot did not fall on it.
+    NotDrawn,
+    /// Another owner's worker computed the same.
+    Agreed,
+    /// Answers differed, and the vote was for it.
+    Upheld,
+    /// Answers differed, and the vote was against it.
+    Refuted,
+    /// Answers differed from each other as well: the program does not repeat itself, so that it says nothing of anybody.
+    NotRepeatable,
+    /// Answers differed, and there were too few to decide.
+    Undecided,
+    /// Nobody else was there that could compute it.
+    NobodyToCheck,
+    /// Its job ended before it was checked.
+    JobEnded,
+}
+
+impl Verdict {
+    /// Whether the claim is paid.
+    pub fn pays(self) -> bool {
+        match self {
+            Self::Refuted | Self::Undecided => false,
+            Self::NotAsked
+            | Self::NotDrawn
+            | Self::Agreed
+            | Self::Upheld
+            | Self::NotRepeatable
+            | Self::NobodyToCheck
+            | Self::JobEnded => true,
+        }
+    }
+
+    /// In words, for people.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::NotAsked => "the job asks for no check",
+            Self::NotDrawn => "the lot did not fall on it",
+            Self::Agreed => "another owner's worker computed the same",
+            Self::Upheld => "answers differed, and the vote was for it",
+            Self::Refuted => "others computed something else, and the vote was against it",
+            Self::NotRepeatable => "every worker computes something else: the program does not repeat itself",
+            Self::Undecided => "answers differed, and there were too few to decide",
+            Self::NobodyToCheck => "nobody else is here that could compute it",
+            Self::JobEnded => "the job ended before it was checked",
+        }
+    }
+}
+
+/// The rate of a draw, and what it rests on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DrawNote {
+    /// The rate.
+    pub rate: RateView,
+    /// Whether the lot fell on the claim.
+    pub selected: bool,
+}
+
+/// Who could be asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JurorNote {
+    /// Who.
+    pub key: WorkerKey,
+    /// Whose it is.
+    pub provider: Option<Address>,
+    /// What speaks for it in the draw.
+    pub weight: u64,
+    /// Whether it gave no answer when it was asked.
+    pub gone: bool,
+}
+
+/// One answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AnswerNote {
+    /// Whose.
+    pub key: WorkerKey,
+    /// By which attempt.
+    pub attempt: AttemptId,
+    /// The hash of what it computed; nothing if the program failed.
+    pub output: Option<Hash>,
+    /// How long that took, as it says.
+    pub claimed: Micros,
+    /// The number of the signed message that brought it.
+    pub batch: u64,
+    /// Whether it agrees with the claim.
+    pub agrees: bool,
+    /// How far it is from it; see [`gleaner_wire::check::Compared`].
+    pub distance: u64,
+}
+
+/// One poll.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PollNote {
+    /// Its number in the draw.
+    pub number: u32,
+    /// Who was drawn and answered.
+    pub drawn: Vec<WorkerKey>,
+    /// How many agreed with the claim.
+    pub agree: u32,
+    /// How many agreed on something else.
+    pub differ: u32,
+}
+
+/// The check of one claim.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuditNote {
+    /// What lots were drawn from.
+    pub seed: Hash,
+    /// How answers were compared.
+    pub check: Check,
+    /// Who could be asked.
+    pub jurors: Vec<JurorNote>,
+    /// What they said.
+    pub answers: Vec<AnswerNote>,
+    /// The polls, if there were any.
+    pub polls: Vec<PollNote>,
+    /// Whether the platform's own workers decided.
+    pub refereed: bool,
+}
+
+/// What is known of a judged claim.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Proof {
+    /// What was done.
+    pub task: TaskId,
+    /// By which attempt.
+    pub attempt: AttemptId,
+    /// Who did it.
+    pub worker: WorkerKey,
+    /// Who is paid for it.
+    pub provider: Option<Address>,
+    /// On what.
+    pub device: DeviceKind,
+    /// Why it was placed there.
+    pub why: String,
+    /// What a second of it costs.
+    pub price: Amount,
+    /// The most that was set aside for it.
+    pub hold: Amount,
+    /// When it was placed.
+    pub placed: Millis,
+    /// When its result came.
+    pub finished: Millis,
+    /// How long it ran, as its worker says.
+    pub claimed: Micros,
+    /// What of that counts.
+    pub ran: Micros,
+    /// What the requester pays for it; nothing for what was refuted.
+    pub gross: Amount,
+    /// What the requester has paid for this worker's part of the job before.
+    pub sum_before: Amount,
+    /// The platform's share, in hundredths of a percent.
+    pub share_points: u32,
+    /// The hash of what it delivered.
+    pub output: Hash,
+    /// The number of the signed message that brought it.
+    pub batch: u64,
+    /// The round in which it was drawn.
+    pub round: u64,
+    /// The draw, if there was one.
+    pub draw: Option<DrawNote>,
+    /// The check, if there was one.
+    pub audit: Option<Box<AuditNote>>,
+    /// How it was judged.
+    pub verdict: Verdict,
+}
+
+/// Somebody gave a wrong answer, and is to be accused on the chain.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Conviction {
+    /// In which job.
+    pub job: JobId,
+    /// The order whose lock is at stake.
+    pub order: SignedOrder,
+    /// Whose stake.
+    pub provider: Address,
+    /// By which worker.
+    pub worker: WorkerKey,
+    /// The claim that was judged.
+    pub claim: AttemptId,
+}

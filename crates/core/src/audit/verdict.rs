@@ -1,0 +1,231 @@
+//! What follows from a verdict: who is paid, whose record it goes into, and who loses its stake.
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use gleaner_wire::{Amount, AttemptId, Cause, Hash, JobId, TaskId, WorkerId};
+
+use super::claim::{Audit, Claim};
+use super::note::{AnswerNote, AuditNote, Conviction, JurorNote, Proof, Verdict};
+use crate::blame::Next;
+use crate::effect::Effect;
+use crate::pool::{Standing, Trigger};
+use crate::proof;
+use crate::state::Core;
+
+/// Wrong answers after which a worker gets no more work until an operator readmits it.
+const BAD_MAX: u32 = 2;
+
+impl Core {
+    /// A claim is right, or right enough: it is paid and its task is done.
+    pub(crate) fn accept(&mut self, id: AttemptId, verdict: Verdict, effects: &mut Vec<Effect>) {
+        let claim = self.drop_claim(id, effects);
+        self.pay_claim(id, claim, verdict, effects);
+    }
+
+    /// Pays a claim that is on no list any more.
+    pub(crate) fn pay_claim(&mut self, id: AttemptId, claim: Claim, verdict: Verdict, effects: &mut Vec<Effect>) {
+        self.keep_proof(id, &claim, verdict);
+        let Claim { attempt, output, ran, .. } = claim;
+        self.pay(&attempt, id, ran, true, verdict);
+        let job = self.jobs.get_mut(&attempt.job).expect("an attempt's job is there");
+        let tally = job.tallies.entry(attempt.worker).or_default();
+        (tally.done, tally.ran) = (tally.done + 1, gleaner_wire::Micros(tally.ran.0 + ran.0));
+        self.remember(&attempt, output, ran);
+        self.complete(attempt.job, attempt.group, attempt.index, output, effects);
+        self.look_at_tail(attempt.job, attempt.group, effects);
+    }
+
+    /// Ends the check of a claim.
+    pub(crate) fn conclude(&mut self, id: AttemptId, verdict: Verdict, effects: &mut Vec<Effect>) {
+        let claim = &self.claims.all[&id];
+        let audit = claim.audit.as_ref().expect("only audited claims are concluded");
+        let said = |agrees: bool| {
+            let those = audit.answers.iter().filter(|(_, answer)| answer.is_for() == agrees);
+            those.map(|(worker, _)| *worker).collect::<Vec<_>>()
+        };
+        let (for_it, against_it) = (said(true), said(false));
+        let gone: Vec<WorkerId> = audit.gone.iter().copied().collect();
+        let claimant = claim.attempt.worker;
+        let (right, wrong) = match verdict {
+            Verdict::Agreed | Verdict::Upheld => ([for_it, Vec::from([claimant])].concat(), against_it),
+            Verdict::Refuted => (against_it, [for_it, Vec::from([claimant])].concat()),
+            Verdict::NotAsked
+            | Verdict::NotDrawn
+            | Verdict::NotRepeatable
+            | Verdict::Undecided
+            | Verdict::NobodyToCheck
+            | Verdict::JobEnded => (Vec::new(), Vec::new()),
+        };
+        right.into_iter().for_each(|worker| self.note_record(worker, proof::Verdict::Good));
+        gone.into_iter().for_each(|worker| self.note_record(worker, proof::Verdict::GivenUp));
+        for worker in wrong {
+            self.convict(worker, id, effects);
+        }
+        if verdict.pays() {
+            self.accept(id, verdict, effects);
+        } else {
+            self.refuse(id, verdict, effects);
+        }
+    }
+
+    /// A claim is wrong, or cannot be told: it is not paid, and its task goes to somebody else.
+    fn refuse(&mut self, id: AttemptId, verdict: Verdict, effects: &mut Vec<Effect>) {
+        let detail = self.evidence(id, verdict);
+        let claim = self.drop_claim(id, effects);
+        self.totals.claims_refuted += 1;
+        self.keep_proof(id, &claim, verdict);
+        let attempt = claim.attempt;
+        self.take_down_failure(&attempt, id, Cause::Refuted, detail, effects);
+        let job = &self.jobs[&attempt.job];
+        if !job.is_running() {
+            return;
+        }
+        if self.note_trouble(&attempt, Cause::Refuted, Next::NeverBack) {
+            self.end_with_fault(&attempt, Cause::Refuted, effects);
+        } else {
+            self.send_back(&attempt, Cause::Refuted, effects);
+        }
+    }
+
+    /// Who said what, in words.
+    fn evidence(&self, id: AttemptId, verdict: Verdict) -> String {
+        let claim = &self.claims.all[&id];
+        let Some(audit) = &claim.audit else { return verdict.words().into() };
+        let short = |hash: Hash| String::from(&format!("{hash}")[..12]);
+        let ours = short(claim.output.hash());
+        let mut said = String::new();
+        for (worker, answer) in &audit.answers {
+            let name = &self.workers[worker.0 as usize].offer.name;
+            let what = answer.output.map_or_else(|| "a failed program".into(), |output| short(output.hash()));
+            said += &format!("{}{name} {what}", if said.is_empty() { "" } else { ", " });
+        }
+        let follows = match verdict {
+            Verdict::Refuted => "its stake is called in",
+            Verdict::Undecided
+            | Verdict::NotAsked
+            | Verdict::NotDrawn
+            | Verdict::Agreed
+            | Verdict::Upheld
+            | Verdict::NotRepeatable
+            | Verdict::NobodyToCheck
+            | Verdict::JobEnded => "nobody loses anything",
+        };
+        format!("{}: it delivered {ours}, the others computed {said}; {follows}", verdict.words())
+    }
+
+    fn note_record(&mut self, worker: WorkerId, verdict: proof::Verdict) {
+        self.workers[worker.0 as usize].record.note(verdict);
+    }
+
+    /// A worker gave a wrong answer: trust in it begins anew, its stake is called in, and the second time it is out.
+    fn convict(&mut self, id: WorkerId, claim: AttemptId, effects: &mut Vec<Effect>) {
+        self.note_record(id, proof::Verdict::Bad);
+        self.totals.answers_wrong += 1;
+        let job = self.claims.all[&claim].attempt.job;
+        let (order, provider) = (self.jobs[&job].order.clone(), self.provider(id));
+        let worker = &mut self.workers[id.0 as usize];
+        if let (Some(order), Some(provider)) = (order, provider) {
+            self.convictions.push(Conviction { job, order, provider, worker: worker.key, claim });
+            effects.push(Effect::Accuse { job });
+        }
+        let out = worker.record.bad >= BAD_MAX;
+        worker.standing = if out { Standing::Disqualified } else { Standing::OnProbation };
+        self.postpone_test(id);
+        self.trigger(id, Trigger::FailedOften, effects);
+        if out {
+            self.trigger(id, Trigger::FailedTest, effects);
+        }
+        self.relieve = true;
+    }
+
+    /// Wrong answers of jobs whose orders the chain has not closed.
+    pub fn convictions(&self) -> &[Conviction] {
+        &self.convictions
+    }
+
+    /// The job ends: what was delivered and not contested is paid as it is.
+    pub(crate) fn close_claims(&mut self, job: JobId, effects: &mut Vec<Effect>) {
+        for id in self.claims_of(job) {
+            let contested = self.claims.all[&id].audit.as_ref().is_some_and(|audit| audit.vote.is_some());
+            let claim = self.drop_claim(id, effects);
+            let verdict = if contested { Verdict::Undecided } else { Verdict::JobEnded };
+            self.keep_proof(id, &claim, verdict);
+            if contested {
+                continue;
+            }
+            let Claim { attempt, output, ran, .. } = claim;
+            self.pay(&attempt, id, ran, true, verdict);
+            self.totals.tasks_done += 1;
+            let job = self.jobs.get_mut(&attempt.job).expect("the caller has seen it");
+            job.done += 1;
+            let tally = job.tallies.entry(attempt.worker).or_default();
+            (tally.done, tally.ran) = (tally.done + 1, gleaner_wire::Micros(tally.ran.0 + ran.0));
+            job.groups[usize::from(attempt.group)].set_output(attempt.index, output);
+        }
+    }
+
+    /// Writes down how a claim was judged.
+    fn keep_proof(&mut self, id: AttemptId, claim: &Claim, verdict: Verdict) {
+        if !self.jobs[&claim.attempt.job].keeps_proofs() {
+            return;
+        }
+        let attempt = &claim.attempt;
+        let seat = &self.seats[attempt.seat.0 as usize];
+        let (worker, device) = (self.workers[attempt.worker.0 as usize].key, seat.kind);
+        let why = self.why(attempt);
+        let job = &self.jobs[&attempt.job];
+        let proof = Proof {
+            task: TaskId { job: attempt.job, group: attempt.group, index: attempt.index },
+            attempt: id,
+            worker,
+            provider: self.provider(attempt.worker),
+            device,
+            why,
+            price: attempt.price,
+            hold: attempt.hold,
+            placed: attempt.placed,
+            finished: claim.finished,
+            claimed: claim.claimed,
+            ran: claim.ran,
+            gross: if verdict.pays() { claim.gross } else { Amount::ZERO },
+            sum_before: job.tallies.get(&attempt.worker).map_or(Amount::ZERO, |tally| tally.gross),
+            share_points: job.share_points,
+            output: claim.output.hash(),
+            batch: claim.batch,
+            round: claim.round,
+            draw: claim.draw.clone(),
+            audit: claim.audit.as_ref().map(|audit| Box::new(self.audit_note(audit, claim))),
+            verdict,
+        };
+        self.jobs.get_mut(&claim.attempt.job).expect("it was just read").proofs.push(proof);
+    }
+
+    fn audit_note(&self, audit: &Audit, claim: &Claim) -> AuditNote {
+        let key = |worker: WorkerId| self.workers[worker.0 as usize].key;
+        let jurors = audit.jurors.iter().map(|juror| JurorNote {
+            key: key(juror.worker),
+            provider: self.provider(juror.worker),
+            weight: juror.weight,
+            gone: audit.gone.contains(&juror.worker),
+        });
+        let answers = audit.answers.iter().map(|(worker, answer)| AnswerNote {
+            key: key(*worker),
+            attempt: answer.attempt,
+            output: answer.output.map(|output| output.hash()),
+            claimed: answer.claimed,
+            batch: answer.batch,
+            agrees: answer.is_for(),
+            distance: answer.agrees.map_or(u64::MAX, |compared| compared.distance),
+        });
+        let (jurors, answers) = (jurors.collect(), answers.collect());
+        let check = self.check_of_task(claim);
+        AuditNote { seed: audit.seed, check, jurors, answers, polls: audit.polls.clone(), refereed: audit.refereed }
+    }
+
+    /// How the claims of a job were judged, in order, from `first` on.
+    pub fn proofs(&self, job: JobId, first: usize, count: usize) -> Vec<Proof> {
+        let proofs = self.jobs.get(&job).map_or(&[][..], |job| &job.proofs);
+        proofs.get(first..).unwrap_or_default().iter().take(count).cloned().collect()
+    }
+}
