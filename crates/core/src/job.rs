@@ -266,6 +266,8 @@ pub(crate) struct Job {
     pub share_points: u32,
     /// Every paid attempt, if there is an order.
     pub paid: Vec<Paid>,
+    /// How many results were judged how.
+    pub verdicts: [u64; Verdict::ALL.len()],
     /// How each result was judged, where that is kept.
     pub proofs: Vec<Proof>,
 }

@@ -3,14 +3,16 @@ use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use gleaner_wire::api::{
-    FailureView, GroupView, JobState, JobSummary, JobView, LedgerView, PriceView, TallyView, WorkerView,
+    AuditsView, ChecksView, FailureView, GroupView, JobState, JobSummary, JobView, LedgerView, PriceView, TallyView, WorkerView,
 };
-use gleaner_wire::{Amount, AttemptId, DeviceKind, JobId, Output, WorkerId, WorkerKey};
+use gleaner_wire::{Amount, AttemptId, DeviceKind, JobId, Output, TaskId, WorkerId, WorkerKey};
 
+use crate::audit::Verdict;
 use crate::blame::{STOPPED_EARLY, consequence};
 use crate::job::{Failure, Group, Job, Phase};
 use crate::learn::SPEED_REFERENCE;
 use crate::ledger::Account;
+use crate::proof::{RateView, Record};
 use crate::state::{Core, Totals};
 
 /// What a log line says of its attempt.
@@ -54,6 +56,7 @@ impl Core {
             groups: job.groups.iter().map(|group| self.group_view(group)).collect(),
             workers: workers.collect(),
             failures: job.failures.iter().map(|failure| self.failure_view(job, failure)).collect(),
+            checks: checks(job),
         })
     }
 
@@ -99,6 +102,12 @@ impl Core {
         Some(AttemptLabel { job, task, worker, worker_name: self.worker_name(worker) })
     }
 
+    /// The task of an attempt that still runs.
+    pub fn task_of(&self, id: AttemptId) -> Option<TaskId> {
+        let attempt = self.attempts.at(self.attempts.slot(id)?);
+        Some(TaskId { job: attempt.job, group: attempt.group, index: attempt.index })
+    }
+
     /// Whether an attempt still runs, on whichever worker.
     pub fn runs(&self, attempt: AttemptId) -> bool {
         self.attempts.slot(attempt).is_some()
@@ -131,8 +140,15 @@ impl Core {
             settled: self.ledger.paid(id),
             resting: self.resting(id),
             tests: worker.tests.states().collect(),
+            audits: self.params.checks.then(|| self.audits_view(id)),
             speeds: seats.flat_map(|seat| seat.runtimes.iter().flatten().map(|offered| offered.speed)).collect(),
         })
+    }
+
+    fn audits_view(&self, id: WorkerId) -> AuditsView {
+        let RateView { rate, by_record, by_stake, record, stake, exposure, exposure_max } = self.audit_rate(id);
+        let Record { good, bad, given_up } = record;
+        AuditsView { rate, by_record, by_stake, good, bad, given_up, stake, exposure, exposure_max }
     }
 
     /// What connected workers ask for each kind of device.
@@ -239,6 +255,7 @@ impl Core {
             done: u64::from(group.done),
             running: u64::from(group.running),
             queued: u64::from(group.ready()),
+            unchecked: u64::from(group.claimed),
             saved: group.checkpoints.len() as u64,
             predicted_micros: self.programs.predict(group.program, SPEED_REFERENCE).map(|micros| micros.0),
         }
@@ -259,4 +276,10 @@ impl Core {
     fn worker_name(&self, id: WorkerId) -> String {
         self.workers[id.0 as usize].offer.name.clone()
     }
+}
+
+/// How many results of a job were judged how.
+fn checks(job: &Job) -> Vec<ChecksView> {
+    let judged = Verdict::ALL.iter().zip(job.verdicts).filter(|(_, results)| *results > 0);
+    judged.map(|(verdict, results)| ChecksView { verdict: verdict.words().into(), results, paid: verdict.pays() }).collect()
 }

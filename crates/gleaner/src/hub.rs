@@ -69,9 +69,12 @@ pub struct Args {
     /// Address where people without this program bring data by SFTP; the hub can read what comes this way
     #[arg(long, value_name = "ADDRESS")]
     sftp: Option<SocketAddr>,
-    /// Believe what workers say of their speed: they get work without being tested first
+    /// Trust workers: neither test them before they get work nor check their results before they are paid
     #[arg(long)]
     trust_workers: bool,
+    /// Give workers work without a test before it
+    #[arg(long)]
+    no_tests: bool,
     /// Listen on an address that other machines reach, although HTTP is not encrypted
     #[arg(long)]
     allow_remote: bool,
@@ -178,7 +181,11 @@ pub async fn perform(settings: &Settings, args: &Args) -> Result<ExitCode> {
         bucket: args.bucket()?,
         relay: args.relay()?,
         sftp: args.sftp,
-        params: Params { screening: !args.trust_workers, ..Params::default() },
+        params: Params {
+            screening: !args.trust_workers && !args.no_tests,
+            checks: !args.trust_workers,
+            ..Params::default()
+        },
         ..gleaner_hub::Config::new(&folder, args.listen)
     };
     let mut hub = gleaner_hub::start(config).await?;

@@ -81,6 +81,9 @@ pub struct Args {
     /// Which worker of this machine it is, if there are several
     #[arg(long, default_value_t = 1, hide = true)]
     number: u32,
+    /// Lie, to see how a liar is caught: altered, another, stale or cheaper results
+    #[arg(long, hide = true, value_name = "HOW")]
+    lie: Option<gleaner_worker::Lie>,
 }
 
 /// Shares the machine.
@@ -132,6 +135,7 @@ impl Args {
             adapter: self.adapter.clone(),
             containers: !self.no_containers,
             blender: !self.no_blender,
+            lie: self.lie,
             blender_program: self.blender.clone(),
             together: self.together,
             network: self.allow_network,

@@ -42,7 +42,7 @@ pub async fn perform(settings: &Settings, args: &Args) -> Result<ExitCode> {
         listen: args.listen,
         workers: args.workers,
         // These workers are nobody else's, and nobody else's wishes count at them.
-        hub: vec!["--trust-workers".to_owned()],
+        hub: vec!["--no-tests".to_owned()],
         share: vec!["--dedicated".to_owned(), "--cpu-slots".to_owned(), slots.to_string()],
         environment: Vec::new(),
     };

@@ -14,6 +14,14 @@ pub enum Error {
         /// Why.
         source: io::Error,
     },
+    /// What is written down of rounds cannot be used.
+    #[error("could not use {path}, where draws of audits are written down: check that you may write there")]
+    Rounds {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: rusqlite::Error,
+    },
     /// Another hub runs on this folder.
     #[error("another hub (process {pid}) runs on the folder {dir}: stop that one, or choose another folder with --dir")]
     Locked {

@@ -8,6 +8,7 @@ use crate::live::Live;
 use crate::lock::FolderLock;
 use crate::metrics::Metrics;
 use crate::money::{self, Bell};
+use crate::proof::{Drawer, Drawing, Rounds};
 use crate::screen::Screener;
 use crate::status::Status;
 use crate::token::Tokens;
@@ -68,7 +69,7 @@ pub async fn start(config: Config) -> Result<Hub, Error> {
     let (chain, fiat, dir) = (config.chain.clone(), config.fiat.clone(), config.dir.clone());
     let (relay_at, sftp_at) = (config.relay, config.sftp);
     let opening = tokio::task::spawn_blocking(move || open(&config, lock, runtime, ending_seen, stopping_seen));
-    let Opened { keeper, mut shared, token_file, journal_path } = opening.await.map_err(|_| Error::Defect)??;
+    let Opened { keeper, mut shared, drawing, token_file, journal_path } = opening.await.map_err(|_| Error::Defect)??;
     let bell = keeper.bell();
     let opened = money::open(&chain, fiat.as_ref(), &dir, shared.archive.clone(), bell).await.map_err(Box::new)?;
     let rpc = opened.map(|opened| {
@@ -96,6 +97,7 @@ pub async fn start(config: Config) -> Result<Hub, Error> {
     if let Some(money) = &shared.money {
         money.start(shared.keeper.clone(), stopping.subscribe());
     }
+    tokio::spawn(drawing.run(shared.keeper.clone(), shared.money.clone(), stopping.subscribe()));
     tokio::spawn(data::sweep(Arc::clone(&shared.data), shared.keeper.clone(), stopping.subscribe()));
     tokio::spawn(inbox::attend(Arc::clone(&shared.inbox), Arc::clone(&shared.data), stopping.subscribe()));
     let serving = tokio::spawn(serve(listener, router(&shared), Arc::clone(&shared.metrics), stopping.subscribe()));
@@ -142,6 +144,7 @@ async fn sftp(_: SocketAddr, _: &Path, _: &Shared, _: watch::Receiver<bool>) -> 
 struct Opened {
     keeper: Keeper,
     shared: Shared,
+    drawing: Drawing,
     token_file: PathBuf,
     journal_path: PathBuf,
 }
@@ -171,6 +174,7 @@ fn open(
     if recovered.core.params().orders != params.orders {
         return Err(Error::OtherMoney { path: dir.clone(), on_chain: !params.orders });
     }
+    let checks = recovered.core.params().checks;
     let (heartbeat_ms, lease_ms) = (recovered.core.params().heartbeat_ms, recovered.core.params().lease_ms);
     let archive = Archive::open(&journal_path).map_err(wrong)?;
     let metrics = Arc::new(Metrics::new());
@@ -181,6 +185,10 @@ fn open(
     let live = Live::new();
     let (of_tests, tested) = (Arc::clone(&metrics), Arc::clone(&data));
     let screener = Screener::open(dir, tested, handle.clone(), of_tests, runtime.clone(), stopping.clone())?;
+    let rounds_path = dir.join("rounds.db");
+    let rounds = Rounds::open(&rounds_path);
+    let rounds = rounds.map_err(|source| Error::Rounds { path: rounds_path, source })?;
+    let (drawer, drawing) = Drawer::new(rounds.clone());
     let keeper = Keeper::new(Parts {
         journal,
         recovered,
@@ -188,6 +196,7 @@ fn open(
         credit: config.credit,
         bell: Bell::default(),
         screener: screener.clone(),
+        drawer,
         live: live.clone(),
         logs: log_writer,
         metrics: Arc::clone(&metrics),
@@ -197,6 +206,8 @@ fn open(
         lock,
     });
     let shared = Shared {
+        checks,
+        rounds,
         keeper: handle,
         tokens,
         data,
@@ -213,7 +224,7 @@ fn open(
         lease_ms,
         stopping,
     };
-    Ok(Opened { keeper, shared, token_file, journal_path })
+    Ok(Opened { keeper, shared, drawing, token_file, journal_path })
 }
 
 impl Hub {

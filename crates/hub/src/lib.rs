@@ -19,6 +19,7 @@ mod lock;
 mod logs;
 mod metrics;
 pub mod money;
+mod proof;
 mod screen;
 mod session;
 mod status;

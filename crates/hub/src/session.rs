@@ -2,6 +2,7 @@
 //!
 //! What a worker says is checked here and handed to the keeper; what the keeper has for it is sent from here.
 use crate::http::{Problem, Shared};
+use crate::proof::SignedClaims;
 use crate::keeper::{Backlog, BacklogReceiver, Command, Join, Outgoing, Report};
 use crate::token;
 use axum::extract::State;
@@ -14,7 +15,7 @@ use futures_util::{SinkExt, Stream, StreamExt};
 use gleaner_core::Session;
 use gleaner_wire::{
     ATTEMPTS_HELD_MAX, Cause, DETAIL_BYTES_MAX, Finished, HELD_MAX, LOG_BYTES_MAX, MESSAGE_BYTES_MAX, Offer, Outcome,
-    PROTOCOL, ToHub, ToWorker, WorkerId, WorkerKey, challenge_bytes, decode, encode,
+    PROTOCOL, Signed, ToHub, ToWorker, WorkerId, WorkerKey, challenge_bytes, decode, encode, receipt,
 };
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -175,9 +176,10 @@ async fn converse_as(
 ) -> Result<(), End> {
     let token = shared.tokens.issue(worker, key).map_err(|_| End::Gone)?;
     let heartbeat_ms = shared.heartbeat_ms;
-    send(sink, &ToWorker::Welcome { worker, heartbeat_ms, token: token.text().to_owned() }).await?;
+    let hub = WorkerKey(shared.data.signer.verifying_key().to_bytes());
+    send(sink, &ToWorker::Welcome { worker, heartbeat_ms, token: token.text().to_owned(), hub }).await?;
     tokio::select! {
-        end = listen(shared, worker, session, stream) => end,
+        end = listen(shared, (worker, key), session, stream) => end,
         end = speak(sink, queue) => end,
     }
 }
@@ -210,7 +212,7 @@ async fn speak(sink: &mut Sink, mut queue: BacklogReceiver) -> Result<(), End> {
 /// Takes in what the worker says.
 async fn listen(
     shared: &Arc<Shared>,
-    worker: WorkerId,
+    (worker, key): (WorkerId, WorkerKey),
     session: Session,
     stream: &mut (impl Stream<Item = Result<Message, axum::Error>> + Unpin),
 ) -> Result<(), End> {
@@ -233,11 +235,12 @@ async fn listen(
                 }
                 Report::Held(held)
             }
-            ToHub::Finished { batch, results } => {
+            ToHub::Finished { batch, results, signed } => {
+                let signed = check_signature(shared, &key, &results, signed)?;
                 let results = check_results(shared, results).await?;
                 // Ends of tests go to who runs them; the batch is acknowledged in any case.
                 let results = shared.screener.take(worker, results);
-                Report::Finished { batch, results }
+                Report::Finished { batch, results, signed }
             }
             ToHub::Log { attempt, text } => {
                 if text.len() > LOG_BYTES_MAX {
@@ -268,6 +271,21 @@ async fn listen(
         };
         shared.keeper.send(Command::Worker { worker, session, report }).await.map_err(|_| End::Gone)?;
     }
+}
+
+/// What a worker claims by its signature, where results are checked before they are paid.
+fn check_signature(
+    shared: &Shared,
+    key: &WorkerKey,
+    results: &[Finished],
+    signed: Signed,
+) -> Result<Option<SignedClaims>, End> {
+    if !shared.checks || !results.iter().any(|result| receipt::is_claim(&result.outcome)) {
+        return Ok(None);
+    }
+    let hub = WorkerKey(shared.data.signer.verifying_key().to_bytes());
+    let claims = SignedClaims::verified(key, results, signed, &hub);
+    claims.map(Some).ok_or_else(|| End::refused("the signature of its results does not match them"))
 }
 
 fn check_held(held: &[gleaner_wire::AttemptId]) -> Result<(), End> {

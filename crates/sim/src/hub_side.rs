@@ -42,7 +42,7 @@ impl World<'_> {
         };
         match message {
             ToHub::Heartbeat { held } => self.tell(Event::LeasesRenewed { worker: id, held }),
-            ToHub::Finished { batch, results } => {
+            ToHub::Finished { batch, results, .. } => {
                 self.tell(Event::AttemptsFinished { worker: id, batch, results })?;
                 self.send_to_worker(worker, ToWorker::Acknowledge { batch, earned: Amount::ZERO });
                 Ok(())
@@ -111,7 +111,8 @@ impl World<'_> {
             at += 1;
             match effect {
                 Effect::WelcomeWorker { worker, session } => {
-                    let message = ToWorker::Welcome { worker: *worker, heartbeat_ms: Millis(0), token: String::new() };
+                    let (token, hub) = (String::new(), key(u32::MAX));
+                    let message = ToWorker::Welcome { worker: *worker, heartbeat_ms: Millis(0), token, hub };
                     self.send_to_worker(session.0 as u32, message);
                 }
                 Effect::StartAttempt { worker, attempt } => {

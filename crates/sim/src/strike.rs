@@ -1,6 +1,6 @@
 //! What fates do to the world, and how it calms down.
 use gleaner_core::Event;
-use gleaner_wire::{AttemptId, Cause, Finished, Micros, Outcome, Output, ToHub};
+use gleaner_wire::{AttemptId, Cause, Finished, Micros, Outcome, Output, Signed, ToHub};
 
 use crate::scenario::{Fate, MILLISECOND};
 use crate::worker::{PACE, Progress};
@@ -120,7 +120,7 @@ impl World<'_> {
         let attempt = *self.chance.pick(&attempts);
         let output = Output::inline(b"forged").expect("short");
         let results = vec![Finished { attempt, ran: Micros(u64::MAX), outcome: Outcome::Done(output) }];
-        self.send_to_hub(worker, ToHub::Finished { batch: 0, results });
+        self.send_to_hub(worker, ToHub::Finished { batch: 0, results, signed: Signed::default() });
         // And says how far somebody else is.
         let other = *self.chance.pick(&others);
         let attempts = self.workers[other as usize].holds();
@@ -136,7 +136,7 @@ impl World<'_> {
             ran: Micros(drawn),
             outcome: Outcome::Failed { cause: Cause::HubFault, detail: "gibberish".into() },
         });
-        self.send_to_hub(worker, ToHub::Finished { batch: 0, results: results.to_vec() });
+        self.send_to_hub(worker, ToHub::Finished { batch: 0, results: results.to_vec(), signed: Signed::default() });
         let held = ids.map(AttemptId).to_vec();
         self.send_to_hub(worker, ToHub::Heartbeat { held });
     }

@@ -112,7 +112,8 @@ impl TestBooks {
             | Event::TermsSeen { .. }
             | Event::StakeSeen { .. }
             | Event::JobCancelled { .. }
-            | Event::JobArchived { .. } => {}
+            | Event::JobArchived { .. }
+            | Event::RoundDrawn { .. } => {}
         }
     }
 

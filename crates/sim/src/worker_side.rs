@@ -1,5 +1,5 @@
 //! What workers do in the world: dial, run what they are given, send results until they are acknowledged.
-use gleaner_wire::{AttemptId, Cause, Finished, Micros, Outcome, Output, PROTOCOL, StartAttempt, ToHub, ToWorker};
+use gleaner_wire::{AttemptId, Cause, Finished, Micros, Outcome, Output, PROTOCOL, Signed, StartAttempt, ToHub, ToWorker};
 
 use crate::chance::mix;
 use crate::fetching;
@@ -91,7 +91,7 @@ impl World<'_> {
                 (state.welcomed, state.id) = (true, Some(id));
                 let again: Vec<_> = state.unacknowledged.iter().cloned().collect();
                 for (batch, results) in again {
-                    self.send_to_hub(worker, ToHub::Finished { batch, results });
+                    self.send_to_hub(worker, ToHub::Finished { batch, results, signed: Signed::default() });
                 }
                 self.tell_holds(worker);
                 self.keep_beating(worker);
@@ -180,9 +180,9 @@ impl World<'_> {
         let batch = self.workers[worker as usize].batch(results.clone());
         let doubled = self.scenario.faults.doubled;
         if doubled > 0 && !self.calm && self.chance.hits(doubled) {
-            self.send_to_hub(worker, ToHub::Finished { batch, results: results.clone() });
+            self.send_to_hub(worker, ToHub::Finished { batch, results: results.clone(), signed: Signed::default() });
         }
-        self.send_to_hub(worker, ToHub::Finished { batch, results });
+        self.send_to_hub(worker, ToHub::Finished { batch, results, signed: Signed::default() });
     }
 
     fn keep_beating(&mut self, worker: u32) {

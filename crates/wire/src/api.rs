@@ -111,6 +111,20 @@ pub struct JobView {
     pub workers: Vec<TallyView>,
     /// What failed, most recent last; bounded.
     pub failures: Vec<FailureView>,
+    /// How its results were checked.
+    #[serde(default)]
+    pub checks: Vec<ChecksView>,
+}
+
+/// How many results were judged alike.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChecksView {
+    /// How, in words.
+    pub verdict: String,
+    /// How many.
+    pub results: u64,
+    /// Whether they were paid.
+    pub paid: bool,
 }
 
 /// One `[[task]]` of a job.
@@ -130,6 +144,9 @@ pub struct GroupView {
     pub running: u64,
     /// How many wait to be placed.
     pub queued: u64,
+    /// How many are delivered and not checked yet.
+    #[serde(default)]
+    pub unchecked: u64,
     /// How many that are not done have saved how far they are.
     #[serde(default)]
     pub saved: u64,
@@ -308,6 +325,32 @@ pub struct WorkerView {
     pub resting: Vec<u16>,
     /// How each runtime of each device stands with the hub's tests; empty on a hub that does not test.
     pub tests: Vec<TestView>,
+    /// How often its results are checked, and why; nothing on a hub that does not check.
+    #[serde(default)]
+    pub audits: Option<AuditsView>,
+}
+
+/// How often a worker's results are computed again by others, and what that rests on. Shares are in millionths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuditsView {
+    /// The share that is checked: the larger of the next two.
+    pub rate: u32,
+    /// What its record asks for.
+    pub by_record: u32,
+    /// What makes cheating a loss with its stake and its unpaid work.
+    pub by_stake: u32,
+    /// Answers found right since the last wrong one.
+    pub good: u32,
+    /// Answers found wrong, ever.
+    pub bad: u32,
+    /// Answers that it was asked for and did not give.
+    pub given_up: u32,
+    /// What its owner has staked.
+    pub stake: Amount,
+    /// What its owner is not paid yet.
+    pub exposure: Amount,
+    /// The most of that before it gets no more work.
+    pub exposure_max: Amount,
 }
 
 /// What is asked for a kind of device.

@@ -37,7 +37,7 @@ pub use element::{Each, EachError, Extent, Rect};
 pub use hash::{BlobRef, Hash, HashError};
 pub use id::{AttemptId, JobId, TaskId, WorkerId, WorkerKey};
 pub use message::{
-    DecodeError, Finished, Held, Outcome, StartAttempt, ToHub, ToWorker, challenge_bytes, decode, encode,
+    DecodeError, Finished, Held, Outcome, Signed, StartAttempt, ToHub, ToWorker, challenge_bytes, decode, encode,
 };
 pub use offer::{DeviceKind, DeviceNeed, DeviceOffer, Needs, Offer, OfferError, Runtime, RuntimeOffer};
 pub use order::{Order, SignedOrder};
@@ -47,7 +47,7 @@ pub use spec::{Image, InputSpec, Limits, Stage, Sweep, TaskSpec, Work};
 pub use standing::State;
 
 /// The version of the control protocol; a hub and a worker that differ refuse each other with a clear message.
-pub const PROTOCOL: u16 = 4;
+pub const PROTOCOL: u16 = 5;
 /// The largest control message either side accepts.
 pub const MESSAGE_BYTES_MAX: usize = 256 * 1024;
 /// The most attempts that one worker may hold at a time.

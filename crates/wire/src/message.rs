@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{
-    Amount, AttemptId, Cause, Hash, JobId, MESSAGE_BYTES_MAX, Micros, Millis, Offer, Output, Runtime, TaskSpec,
+    Amount, AttemptId, Cause, Hash, JobId, MESSAGE_BYTES_MAX, Micros, Millis, Offer, Output, Runtime, TaskId, TaskSpec,
     WorkerId, WorkerKey,
 };
 
@@ -62,6 +62,15 @@ pub struct Finished {
     pub outcome: Outcome,
 }
 
+/// A worker's signature under the claims of a batch of results; see [`crate::receipt::claims`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Signed {
+    /// The task of each claim, in order.
+    pub tasks: Vec<TaskId>,
+    /// The signature, 64 bytes.
+    pub signature: Vec<u8>,
+}
+
 /// How much of a dataset a worker holds. An image of a registry counts as one: its root is the image's digest, and whoever
 /// has it holds [`crate::IMAGE_BYTES_GUESS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -91,6 +100,8 @@ pub enum ToWorker {
         heartbeat_ms: Millis,
         /// The bearer token for the hub's data, for as long as this connection lasts.
         token: String,
+        /// The hub's own key, which results are signed for.
+        hub: WorkerKey,
     },
     /// The worker is not let in.
     Refused {
@@ -161,6 +172,8 @@ pub enum ToHub {
         batch: u64,
         /// The ends.
         results: Vec<Finished>,
+        /// The worker's word for those of them that say something of a program.
+        signed: Signed,
     },
     /// A piece of an attempt's log.
     Log {

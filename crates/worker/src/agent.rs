@@ -169,7 +169,8 @@ impl Agent {
     }
 
     /// A specification may come again on a new connection; what was made ready for it stays.
-    fn on_spec(&self, job: JobId, number: u16, spec: TaskSpec) -> Result<(), Breach> {
+    fn on_spec(&self, job: JobId, number: u16, mut spec: TaskSpec) -> Result<(), Breach> {
+        self.shared.delivery.heed(job, &mut spec);
         let mut groups = self.groups();
         if groups.get(&(job, number)).is_some_and(|known| known.spec == spec) {
             return Ok(());
@@ -272,7 +273,7 @@ mod tests {
         let depot = Arc::new(Depot::with_limit(dir, key, hub.clone(), 1 << 20).expect("opens"));
         let (outbox, cancels) = (Arc::new(Outbox::default()), Arc::new(Cancels::default()));
         let runtime = tokio::runtime::Handle::current();
-        let delivery = Delivery::new(runtime, depot.clone(), outbox.clone(), cancels.clone());
+        let delivery = Delivery::new(runtime, depot.clone(), outbox.clone(), cancels.clone(), None);
         let logs = mpsc::channel(1).0;
         let shared = Arc::new(Shared { delivery, cancels, logs: logs.clone(), idle: Arc::default() });
         let preparer = Preparer::new(depot.clone(), hub.clone(), None, Images::new(None, logs));

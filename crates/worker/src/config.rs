@@ -43,6 +43,8 @@ pub struct Config {
     pub gvisor: bool,
     /// When the machine is its owner's, and what it costs.
     pub preferences: Preferences,
+    /// How it lies, for people and tests that want to see a liar caught.
+    pub lie: Option<crate::Lie>,
 }
 
 /// Something that happened to a worker, for its owner to see.

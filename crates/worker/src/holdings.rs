@@ -1,12 +1,13 @@
 //! The attempts that a worker holds, from their start until the hub has their results on disk.
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 
-use gleaner_wire::{ATTEMPTS_HELD_MAX, AttemptId, Finished, StartAttempt};
+use gleaner_wire::receipt::is_claim;
+use gleaner_wire::{ATTEMPTS_HELD_MAX, AttemptId, Finished, StartAttempt, TaskId};
 
 /// The attempts of a worker and the results that the hub has not acknowledged.
 #[derive(Debug, Default)]
 pub struct Holdings {
-    held: HashSet<AttemptId>,
+    held: HashMap<AttemptId, TaskId>,
     unacknowledged: VecDeque<(u64, Vec<Finished>)>,
     last_batch: u64,
 }
@@ -15,7 +16,10 @@ impl Holdings {
     /// Takes the attempts of a message, all or none, and gives back those that were not held already. `None` if
     /// they are more than can be held.
     pub fn take(&mut self, mut starts: Vec<StartAttempt>) -> Option<Vec<StartAttempt>> {
-        starts.retain(|start| self.held.insert(start.attempt));
+        starts.retain(|start| {
+            let task = TaskId { job: start.job, group: start.group, index: start.index };
+            self.held.insert(start.attempt, task).is_none()
+        });
         if self.held.len() <= ATTEMPTS_HELD_MAX {
             return Some(starts);
         }
@@ -27,12 +31,19 @@ impl Holdings {
 
     /// Whether the attempt is held.
     pub fn has(&self, attempt: AttemptId) -> bool {
-        self.held.contains(&attempt)
+        self.held.contains_key(&attempt)
     }
 
     /// Every attempt held, for a heartbeat.
     pub fn list(&self) -> Vec<AttemptId> {
-        self.held.iter().copied().collect()
+        self.held.keys().copied().collect()
+    }
+
+    /// The tasks of those results that claim something, in order. What is not held claims nothing that a hub would hear.
+    pub fn tasks(&self, results: &[Finished]) -> Vec<TaskId> {
+        let unknown = TaskId { job: gleaner_wire::JobId(0), group: 0, index: 0 };
+        let claiming = results.iter().filter(|result| is_claim(&result.outcome));
+        claiming.map(|result| self.held.get(&result.attempt).copied().unwrap_or(unknown)).collect()
     }
 
     /// Numbers a batch of results and keeps it until it is acknowledged.

@@ -5,7 +5,8 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use ed25519_dalek::{Signer, SigningKey};
-use gleaner_wire::{WorkerKey, challenge_bytes};
+use gleaner_wire::commit::Tree;
+use gleaner_wire::{Finished, Signed, TaskId, WorkerKey, challenge_bytes, receipt};
 
 use crate::Error;
 
@@ -46,6 +47,18 @@ impl Identity {
     /// Signs a hub's challenge.
     pub fn sign(&self, nonce: &[u8; 32]) -> Vec<u8> {
         self.key.sign(&challenge_bytes(nonce, &self.public())).to_bytes().to_vec()
+    }
+}
+
+impl Identity {
+    /// Signs what results claim, for the hub with this key.
+    pub fn sign_claims(&self, results: &[Finished], tasks: Vec<TaskId>, hub: &WorkerKey) -> Signed {
+        let Some(claims) = receipt::claims(results, &tasks).filter(|claims| !claims.is_empty()) else {
+            return Signed::default();
+        };
+        let root = Tree::of(claims.iter().map(receipt::claim_hash).collect()).root();
+        let signature = self.key.sign(&receipt::batch_message(&root, claims.len() as u32, hub)).to_bytes().to_vec();
+        Signed { tasks, signature }
     }
 }
 

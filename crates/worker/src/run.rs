@@ -71,7 +71,7 @@ async fn assemble(
     let depot = Arc::new(Depot::open(&config.dir, identity.key(), hub.clone())?);
     let (outbox, cancels) = (Arc::new(Outbox::default()), Arc::new(Cancels::default()));
     let runtime = tokio::runtime::Handle::current();
-    let delivery = Delivery::new(runtime, depot.clone(), outbox.clone(), cancels.clone());
+    let delivery = Delivery::new(runtime, depot.clone(), outbox.clone(), cancels.clone(), config.lie);
     let (log_sender, logs) = mpsc::channel(PIECES_WAITING_MAX);
     let idle = Arc::new(IdleGate::default());
     let images = Images::new(tested.cells, log_sender.clone());

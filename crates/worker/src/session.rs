@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
 use gleaner_wire::{
-    HELD_MAX, MESSAGE_BYTES_MAX, Millis, Offer, Outcome, PROTOCOL, ToHub, ToWorker, WorkerId, decode, encode,
+    Finished, HELD_MAX, MESSAGE_BYTES_MAX, Millis, Offer, Outcome, PROTOCOL, ToHub, ToWorker, WorkerId, WorkerKey, decode, encode,
 };
 use tokio::net::TcpStream;
 use tokio::sync::{mpsc, watch};
@@ -78,6 +78,7 @@ struct Welcome {
     worker: WorkerId,
     heartbeat: Duration,
     token: String,
+    hub: WorkerKey,
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "errors are mapped with it, and those come by value")]
@@ -102,7 +103,7 @@ impl Sessions<'_> {
         let silence_max = welcome.heartbeat * (UNANSWERED_MAX + 1);
         let ended = tokio::select! {
             ended = self.read(stream, silence_max) => ended,
-            ended = self.write(sink, logs, stop, welcome.heartbeat) => ended.map_or_else(|ended| ended, |never| match never {}),
+            ended = self.write(sink, logs, stop, (welcome.heartbeat, welcome.hub)) => ended.map_or_else(|ended| ended, |never| match never {}),
         };
         self.agent.hub.disconnected();
         match ended {
@@ -148,9 +149,9 @@ impl Sessions<'_> {
         };
         send(&mut sink, &hello).await?;
         match next_message(&mut stream).await? {
-            ToWorker::Welcome { worker, heartbeat_ms: Millis(heartbeat), token } => {
+            ToWorker::Welcome { worker, heartbeat_ms: Millis(heartbeat), token, hub } => {
                 let heartbeat = Duration::from_millis(heartbeat).clamp(HEARTBEAT_MIN, HEARTBEAT_MAX);
-                Ok((sink, stream, Welcome { worker, heartbeat, token }))
+                Ok((sink, stream, Welcome { worker, heartbeat, token, hub }))
             }
             ToWorker::Refused { reason } => Err(Ended::Refused(reason)),
             ToWorker::Challenge { .. }
@@ -190,11 +191,11 @@ impl Sessions<'_> {
         mut sink: Sink,
         logs: &mut mpsc::Receiver<Piece>,
         stop: &mut watch::Receiver<bool>,
-        heartbeat: Duration,
+        (heartbeat, hub): (Duration, WorkerKey),
     ) -> Result<Infallible, Ended> {
         let again = self.agent.holdings().unacknowledged();
         for (batch, results) in again {
-            send(&mut sink, &ToHub::Finished { batch, results }).await?;
+            send(&mut sink, &self.signed(batch, results, &hub)).await?;
         }
         let mut log_at = Instant::now();
         let mut pieces = VecDeque::new();
@@ -212,7 +213,7 @@ impl Sessions<'_> {
                         send(&mut sink, &ToHub::Saved { attempt, checkpoint }).await?;
                     }
                     send_last_words(&mut sink, logs, &mut pieces, &results).await?;
-                    self.send_results(&mut sink, results).await?;
+                    self.send_results(&mut sink, results, &hub).await?;
                 }
                 _ = beats.tick() => {
                     let held = self.agent.holdings().list();
@@ -240,7 +241,7 @@ impl Sessions<'_> {
                 }
                 () = stopped(stop) => {
                     let farewell = async {
-                        self.send_results(&mut sink, self.agent.outbox.take_now()).await?;
+                        self.send_results(&mut sink, self.agent.outbox.take_now(), &hub).await?;
                         send(&mut sink, &ToHub::Leaving).await?;
                         sink.close().await.map_err(lost)
                     };
@@ -252,7 +253,14 @@ impl Sessions<'_> {
         }
     }
 
-    async fn send_results(&self, sink: &mut Sink, results: Vec<gleaner_wire::Finished>) -> Result<(), Ended> {
+    /// Results with this worker's word for what they claim.
+    fn signed(&self, batch: u64, results: Vec<Finished>, hub: &WorkerKey) -> ToHub {
+        let tasks = self.agent.holdings().tasks(&results);
+        let signed = self.identity.sign_claims(&results, tasks, hub);
+        ToHub::Finished { batch, results, signed }
+    }
+
+    async fn send_results(&self, sink: &mut Sink, results: Vec<Finished>, hub: &WorkerKey) -> Result<(), Ended> {
         if results.is_empty() {
             return Ok(());
         }
@@ -261,7 +269,7 @@ impl Sessions<'_> {
         // All batches are numbered before the first is sent: what a lost connection leaves is sent again.
         let numbered = batches(results).into_iter().map(|results| {
             let batch = self.agent.holdings().finish(results.clone());
-            ToHub::Finished { batch, results }
+            self.signed(batch, results, hub)
         });
         for message in numbered.collect::<Vec<_>>() {
             send(sink, &message).await?;
@@ -276,7 +284,7 @@ async fn send_last_words(
     sink: &mut Sink,
     logs: &mut mpsc::Receiver<Piece>,
     pieces: &mut VecDeque<Piece>,
-    results: &[gleaner_wire::Finished],
+    results: &[Finished],
 ) -> Result<(), Ended> {
     while pieces.len() < PIECES_WAITING_MAX
         && let Ok(piece) = logs.try_recv()

@@ -32,6 +32,19 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// Every verdict, in order.
+    pub const ALL: [Self; 9] = [
+        Self::NotAsked,
+        Self::NotDrawn,
+        Self::Agreed,
+        Self::Upheld,
+        Self::Refuted,
+        Self::NotRepeatable,
+        Self::Undecided,
+        Self::NobodyToCheck,
+        Self::JobEnded,
+    ];
+
     /// Whether the claim is paid.
     pub fn pays(self) -> bool {
         match self {

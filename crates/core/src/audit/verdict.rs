@@ -167,7 +167,9 @@ impl Core {
 
     /// Writes down how a claim was judged.
     fn keep_proof(&mut self, id: AttemptId, claim: &Claim, verdict: Verdict) {
-        if !self.jobs[&claim.attempt.job].keeps_proofs() {
+        let job = self.jobs.get_mut(&claim.attempt.job).expect("a claim's job is there");
+        job.verdicts[verdict as usize] += 1;
+        if !job.keeps_proofs() {
             return;
         }
         let attempt = &claim.attempt;

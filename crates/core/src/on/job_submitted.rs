@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use gleaner_wire::{Amount, InputSpec, JobId, Millis, Order, SignedOrder};
 
 use crate::alarms::Alarm;
+use crate::audit::Verdict;
 use crate::data::Inputs;
 use crate::effect::Effect;
 use crate::event::Ticket;
@@ -172,6 +173,7 @@ impl Core {
             share_points: self.params.platform_share_points,
             paid: Vec::new(),
             claims: 0,
+            verdicts: [0; Verdict::ALL.len()],
             proofs: Vec::new(),
         }
     }

@@ -44,10 +44,23 @@ pub fn summary(view: &JobView) -> String {
     if !view.workers.is_empty() {
         text += &format!("\n{}\n", workers(view));
     }
+    if !view.checks.is_empty() {
+        text += &format!("\n{}\n", checks(view));
+    }
     if !view.failures.is_empty() {
         text += &format!("\n{}\n", failures(view));
     }
     text
+}
+
+/// How results were checked before they were paid.
+fn checks(view: &JobView) -> String {
+    let mut table = Table::new([("RESULTS", Right), ("PAID", Left), ("HOW THEY WERE CHECKED", Left)]);
+    for checks in &view.checks {
+        let paid = if checks.paid { "yes" } else { "no" };
+        table.row([words::grouped(checks.results), paid.to_owned(), words::plain(&checks.verdict)]);
+    }
+    table.render()
 }
 
 fn headline(view: &JobView) -> String {

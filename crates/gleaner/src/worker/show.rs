@@ -3,7 +3,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use gleaner_client::Client;
-use gleaner_wire::api::{SeedingView, TestView, WorkerView};
+use gleaner_wire::api::{AuditsView, SeedingView, TestView, WorkerView};
 use gleaner_wire::{Runtime, WorkerId};
 use serde::Serialize;
 
@@ -56,6 +56,23 @@ fn tested(worker: &WorkerView, device: usize, runtime: Runtime) -> String {
     format!("{word}{rests}")
 }
 
+/// How often its results are checked, with the figures that this follows from.
+fn audits(audits: &AuditsView) -> String {
+    let percent = |share: u32| format!("{}.{:02} %", share / 10_000, share / 100 % 100);
+    format!(
+        "{} of its results are computed again by others: {} by its record ({} right in a row, {} wrong ever, {} not given), {} by its stake ({} staked, {} unpaid of at most {})\n",
+        percent(audits.rate),
+        percent(audits.by_record),
+        words::grouped(audits.good.into()),
+        words::grouped(audits.bad.into()),
+        words::grouped(audits.given_up.into()),
+        percent(audits.by_stake),
+        words::money(audits.stake),
+        words::money(audits.exposure),
+        words::money(audits.exposure_max),
+    )
+}
+
 fn render(worker: &WorkerView, seeding: &SeedingView) -> String {
     let mut table = Table::new([
         ("DEVICE", Left),
@@ -86,7 +103,7 @@ fn render(worker: &WorkerView, seeding: &SeedingView) -> String {
         }
     }
     format!(
-        "worker {} · {} · {} · region {}\nkey {}\n{} done, {} failed or lost, {} running, {} earned\n{} of datasets sent to other workers\n\n{}",
+        "worker {} · {} · {} · region {}\nkey {}\n{} done, {} failed or lost, {} running, {} earned\n{} of datasets sent to other workers\n{}\n{}",
         worker.id,
         words::plain(&worker.offer.name),
         worker.state,
@@ -97,6 +114,7 @@ fn render(worker: &WorkerView, seeding: &SeedingView) -> String {
         words::grouped(worker.running),
         words::money(worker.earned),
         words::bytes(seeding.bytes),
+        worker.audits.as_ref().map(audits).unwrap_or_default(),
         table.render()
     )
 }

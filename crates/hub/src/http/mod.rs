@@ -28,6 +28,7 @@ use crate::live::Live;
 use crate::logs::LogReader;
 use crate::metrics::Metrics;
 use crate::money::Money;
+use crate::proof::Rounds;
 use crate::screen::Screener;
 use crate::session;
 use crate::token::Tokens;
@@ -46,6 +47,9 @@ pub(crate) struct Shared {
     pub(crate) data: Arc<Data>,
     /// Tests workers before they get paid work.
     pub(crate) screener: Screener,
+    /// Whether results are checked before they are paid.
+    pub(crate) checks: bool,
+    pub(crate) rounds: Rounds,
     /// What people bring who do not have the program.
     pub(crate) inbox: Arc<Inbox>,
     /// Where the relay listens, if there is one, and where machines learn their addresses beside it.

@@ -1,5 +1,6 @@
 //! Ended jobs: what the API shows of them after the core has forgotten them.
 use super::{ARCHIVE_JOBS_MAX, Error};
+use gleaner_core::Proof;
 use gleaner_wire::api::{JobSummary, JobView};
 use gleaner_wire::{JobId, Output};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
@@ -21,6 +22,8 @@ pub(crate) struct ArchivedJob {
     pub(crate) view: String,
     /// Its outputs.
     pub(crate) outputs: Vec<OutputRow>,
+    /// How its results were judged.
+    pub(crate) proofs: Vec<ProofRow>,
     /// What is to be settled for it, where money is on a chain.
     pub(crate) order: Option<super::OrderRows>,
 }
@@ -35,6 +38,17 @@ pub(crate) struct OutputRow {
     pub(crate) outputs: Vec<u8>,
 }
 
+/// Judgements that share a row.
+pub(crate) const PROOFS_PER_ROW: usize = 256;
+
+/// How up to [`PROOFS_PER_ROW`] results were judged.
+pub(crate) struct ProofRow {
+    /// The first that the row stands for.
+    pub(crate) first: u64,
+    /// The judgements, encoded.
+    pub(crate) proofs: Vec<u8>,
+}
+
 /// Stores an ended job; storing it again changes nothing.
 pub(super) fn store(db: &Connection, job: &ArchivedJob) -> Result<(), Error> {
     db.prepare_cached("INSERT OR REPLACE INTO archive (job, submission, summary, view) VALUES (?1, ?2, ?3, ?4)")?
@@ -45,9 +59,14 @@ pub(super) fn store(db: &Connection, job: &ArchivedJob) -> Result<(), Error> {
         )?
         .execute(params![job.job.0, row.group, row.first, row.outputs])?;
     }
+    for row in &job.proofs {
+        db.prepare_cached("INSERT OR REPLACE INTO archive_proof (job, first, proofs) VALUES (?1, ?2, ?3)")?
+            .execute(params![job.job.0, row.first, row.proofs])?;
+    }
     let forgotten = job.job.0.saturating_sub(ARCHIVE_JOBS_MAX);
     db.prepare_cached("DELETE FROM archive WHERE job <= ?1")?.execute([forgotten])?;
     db.prepare_cached("DELETE FROM archive_output WHERE job <= ?1")?.execute([forgotten])?;
+    db.prepare_cached("DELETE FROM archive_proof WHERE job <= ?1")?.execute([forgotten])?;
     Ok(())
 }
 
@@ -114,6 +133,23 @@ impl Archive {
                 outputs.extend(row.into_iter().filter(|(index, _)| (first..end).contains(index)));
             }
             Ok(outputs)
+        })
+        .await
+    }
+
+    /// How the results of an ended job were judged, in order, from the row that has `first` on.
+    pub(crate) async fn proofs(&self, job: JobId, first: u64, rows: u32) -> Result<Vec<Proof>, Error> {
+        self.read(move |db| {
+            let from = first / PROOFS_PER_ROW as u64 * PROOFS_PER_ROW as u64;
+            let mut statement = db.prepare_cached(
+                "SELECT proofs FROM archive_proof WHERE job = ?1 AND first >= ?2 ORDER BY first LIMIT ?3",
+            )?;
+            let found = statement.query_map(params![job.0, from, rows], |row| row.get::<_, Vec<u8>>(0))?;
+            let mut proofs: Vec<Proof> = Vec::new();
+            for row in found {
+                proofs.extend(postcard::from_bytes::<Vec<Proof>>(&row?).map_err(|_| Error::Encoding)?);
+            }
+            Ok(proofs.split_off(((first - from) as usize).min(proofs.len())))
         })
         .await
     }

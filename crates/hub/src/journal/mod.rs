@@ -3,16 +3,18 @@
 //! A batch is on disk before it is applied, and applied before anybody hears of it. This room writes and reads; what
 //! the events mean is for the core.
 mod archive;
+mod claims;
 mod error;
 mod orders;
 mod recovery;
 mod schema;
 
-pub(crate) use archive::{Archive, ArchivedJob, OUTPUTS_PER_ROW, OutputRow};
+pub(crate) use archive::{Archive, ArchivedJob, OUTPUTS_PER_ROW, OutputRow, PROOFS_PER_ROW, ProofRow};
 pub use error::Error;
 pub(crate) use orders::{Due, EndedOrder, OrderRows, RECEIPTS_PER_ROW};
 pub(crate) use recovery::Recovered;
 
+use crate::proof::SignedClaims;
 use gleaner_core::{Core, Event, Params};
 use gleaner_wire::api::JobSummary;
 use gleaner_wire::{JobId, Millis};
@@ -49,12 +51,21 @@ pub(crate) struct Batch {
     pub(crate) archived: Vec<ArchivedJob>,
     /// Jobs whose orders the chain has closed.
     pub(crate) closed: Vec<JobId>,
+    /// What workers claim by their signatures, each under a number of its own.
+    pub(crate) signed: Vec<(u64, SignedClaims)>,
 }
 
 impl Batch {
     /// Nothing yet.
     pub(crate) fn at(at: Millis) -> Self {
-        Self { at, events: Vec::new(), requesters: Vec::new(), archived: Vec::new(), closed: Vec::new() }
+        Self {
+            at,
+            events: Vec::new(),
+            requesters: Vec::new(),
+            archived: Vec::new(),
+            closed: Vec::new(),
+            signed: Vec::new(),
+        }
     }
 }
 
@@ -94,11 +105,19 @@ impl Journal {
         for job in &batch.closed {
             orders::close(&transaction, *job)?;
         }
+        for (number, signed) in &batch.signed {
+            claims::store(&transaction, *number, signed)?;
+        }
         transaction.commit()?;
         self.last = seq;
         self.batches_since_snapshot += 1;
         self.bytes_since_snapshot += events.len() as u64;
         Ok(events.len())
+    }
+
+    /// A number for what a worker has signed, used once: the next row's, and how many came before in it.
+    pub(crate) fn next_number(&self, before: usize) -> u64 {
+        (self.last + 1) << 16 | (before as u64).min(0xffff)
     }
 
     /// The ended job of a submission that was sent before.

@@ -6,7 +6,7 @@ use rusqlite::{Connection, TransactionBehavior};
 use std::time::Duration;
 
 /// The format of tables, events and snapshots. Raised with every change of what is encoded in them.
-const FORMAT: i64 = 4;
+const FORMAT: i64 = 5;
 /// Pages of write-ahead log before they are moved into the database.
 const CHECKPOINT_PAGES: u32 = 4000;
 /// How long to wait for a reader that is in the way.
@@ -30,6 +30,10 @@ const TABLES: &str = "
     CREATE TABLE order_receipt (
         job INTEGER NOT NULL, first INTEGER NOT NULL, receipts BLOB NOT NULL,
         PRIMARY KEY (job, first)) WITHOUT ROWID;
+    CREATE TABLE archive_proof (
+        job INTEGER NOT NULL, first INTEGER NOT NULL, proofs BLOB NOT NULL,
+        PRIMARY KEY (job, first)) WITHOUT ROWID;
+    CREATE TABLE signed_claims (number INTEGER PRIMARY KEY, record BLOB NOT NULL);
 ";
 
 /// Has every commit on disk before it returns.

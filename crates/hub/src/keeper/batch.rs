@@ -1,7 +1,10 @@
 //! From what has arrived to one batch of events.
 use super::command::{Command, Join, Report, Submission};
 use super::turn::Keeper;
-use crate::journal::{ArchivedJob, Batch, Due, EndedOrder, OUTPUTS_PER_ROW, OrderRows, OutputRow};
+use crate::journal::{
+    ArchivedJob, Batch, Due, EndedOrder, OUTPUTS_PER_ROW, OrderRows, OutputRow, PROOFS_PER_ROW, ProofRow,
+};
+use crate::proof::SignedClaims;
 use gleaner_core::ledger::Account;
 use gleaner_core::{Core, Event};
 use gleaner_wire::api::Submitted;
@@ -94,8 +97,8 @@ impl Keeper {
             }
             Report::Held(held) => self.take_held(worker, held, batch),
             Report::Data(held) => batch.events.push(Event::Holds { worker, held }),
-            Report::Finished { batch: number, results } => {
-                self.take_results(worker, results, batch);
+            Report::Finished { batch: number, results, signed } => {
+                self.take_results(worker, results, signed, batch);
                 answers.acknowledge.push((worker, number));
             }
             Report::Log { attempt, text } => {
@@ -131,17 +134,28 @@ impl Keeper {
     }
 
     /// Journals results, except late ones. Those of another worker's attempt stay, so that the core sees them.
-    fn take_results(&self, worker: WorkerId, mut results: Vec<Finished>, batch: &mut Batch) {
+    fn take_results(
+        &self,
+        worker: WorkerId,
+        mut results: Vec<Finished>,
+        signed: Option<SignedClaims>,
+        batch: &mut Batch,
+    ) {
         if results.is_empty() {
             return;
         }
         let all = results.len();
-        results.retain(|result| self.core.runs(result.attempt));
+        results.retain(|result| {
+            let task = self.core.task_of(result.attempt);
+            task.is_some() && signed.as_ref().is_none_or(|signed| signed.fits(result, task))
+        });
         self.metrics.results_came_late(all - results.len());
         if results.is_empty() {
             heard(worker, batch);
         } else {
-            batch.events.push(Event::AttemptsFinished { worker, results });
+            let number = self.journal.next_number(batch.signed.len());
+            batch.signed.extend(signed.map(|signed| (number, signed)));
+            batch.events.push(Event::AttemptsFinished { worker, batch: number, results });
         }
     }
 
@@ -213,7 +227,13 @@ fn archived(core: &Core, job: JobId) -> Option<ArchivedJob> {
     let submission = core.submission(job)?;
     let summary = serde_json::to_string(&view.summary).expect("a view is plain data");
     let view = serde_json::to_string(&view).expect("a view is plain data");
-    Some(ArchivedJob { job, submission, summary, view, outputs, order: order_rows(core, job) })
+    let proofs = core.proofs(job, 0, usize::MAX);
+    let proofs = (0..).step_by(PROOFS_PER_ROW).zip(proofs.chunks(PROOFS_PER_ROW)).map(|(first, some)| {
+        let encoded = postcard::to_allocvec(some).expect("proofs hold nothing that postcard cannot encode");
+        ProofRow { first, proofs: encoded }
+    });
+    let proofs = proofs.collect();
+    Some(ArchivedJob { job, submission, summary, view, outputs, proofs, order: order_rows(core, job) })
 }
 
 /// What is to be settled for a job, where money is on a chain.

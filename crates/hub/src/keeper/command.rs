@@ -10,6 +10,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::sync::{mpsc, oneshot};
 
 use super::Backlog;
+use crate::proof::SignedClaims;
 
 /// Commands that wait for the keeper; whoever has one more waits, and so does the connection it came from.
 const COMMANDS_MAX: usize = 256;
@@ -98,6 +99,8 @@ pub(crate) enum Report {
         batch: u64,
         /// The ends.
         results: Vec<Finished>,
+        /// The worker's word for what they claim, where results are checked.
+        signed: Option<SignedClaims>,
     },
     /// A piece of an attempt's log.
     Log {

@@ -32,7 +32,8 @@ impl Keeper {
                         outgoing.close(reason);
                     }
                 }
-                Effect::LockOrder { .. } => self.bell.ring(),
+                Effect::LockOrder { .. } | Effect::Accuse { .. } => self.bell.ring(),
+                Effect::DrawRound { round } => self.draw(round),
                 Effect::AcceptJob { ticket, job, tasks, reserved } => {
                     if let Some(answer) = self.submissions.remove(&ticket) {
                         // A requester that has gone away finds its job by its idempotency key.
@@ -61,6 +62,15 @@ impl Keeper {
     fn screen(&self, worker: WorkerId, session: gleaner_core::Session, device: u16, runtime: Runtime) {
         let Some(view) = self.core.worker_view(worker) else { return };
         self.screener.begin(Screen { worker, key: view.key, session, device, runtime });
+    }
+
+    /// Has lots drawn for the claims of a round; the seed comes back as an event.
+    fn draw(&self, round: u64) {
+        if let Some((number, claims)) = self.core.round_to_draw()
+            && number == round
+        {
+            self.drawer.draw(number, claims);
+        }
     }
 
     fn welcome(&mut self, worker: WorkerId, session: gleaner_core::Session) {

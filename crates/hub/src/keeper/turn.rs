@@ -11,6 +11,7 @@ use crate::lock::FolderLock;
 use crate::logs::LogWriter;
 use crate::metrics::Metrics;
 use crate::money::Bell;
+use crate::proof::Drawer;
 use crate::screen::Screener;
 use crate::status::Status;
 use gleaner_core::{Core, Effect, Event, Session, Ticket};
@@ -51,6 +52,7 @@ pub(crate) struct Parts {
     pub(crate) credit: Amount,
     pub(crate) bell: Bell,
     pub(crate) screener: Screener,
+    pub(crate) drawer: Drawer,
     pub(crate) live: Live,
     pub(crate) logs: LogWriter,
     pub(crate) metrics: Arc<Metrics>,
@@ -75,6 +77,7 @@ pub(crate) struct Keeper {
     pub(super) credit: Amount,
     pub(super) bell: Bell,
     pub(super) screener: Screener,
+    pub(super) drawer: Drawer,
     pub(super) effects: Vec<Effect>,
     pub(super) to_archive: VecDeque<JobId>,
     pub(super) announcer: Announcer,
@@ -131,6 +134,7 @@ impl Keeper {
             credit: parts.credit,
             bell: parts.bell,
             screener: parts.screener,
+            drawer: parts.drawer,
             effects: Vec::new(),
             to_archive: VecDeque::new(),
             announcer: Announcer::new(parts.live),

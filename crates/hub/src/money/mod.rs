@@ -6,6 +6,7 @@ mod bell;
 mod clerk;
 pub(crate) mod convert;
 mod desk;
+mod draw;
 mod engage;
 mod faucet;
 mod fiat;

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use super::Signature;
-use crate::{AttemptId, Hash, Micros, TaskId, WorkerKey, commit};
+use crate::{AttemptId, Cause, Finished, Hash, Micros, Outcome, TaskId, WorkerKey, commit};
 
 /// What a worker says about one attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,6 +57,27 @@ pub struct Batch {
     pub path: Vec<Hash>,
     /// The worker's signature of [`batch_message`].
     pub signature: Signature,
+}
+
+/// Whether the end of an attempt says something of its task that is claimed by a signature.
+pub fn is_claim(outcome: &Outcome) -> bool {
+    match outcome {
+        Outcome::Done(_) | Outcome::Failed { cause: Cause::ProgramFault, .. } => true,
+        Outcome::Failed { .. } | Outcome::Cancelled => false,
+    }
+}
+
+/// The claims that a batch of results makes, given the task of each; nothing if those do not fit.
+pub fn claims(results: &[Finished], tasks: &[TaskId]) -> Option<Vec<Claim>> {
+    let claiming: Vec<&Finished> = results.iter().filter(|result| is_claim(&result.outcome)).collect();
+    let claim = |(result, task): (&&Finished, &TaskId)| {
+        let output = match &result.outcome {
+            Outcome::Done(output) => Some(output.hash()),
+            Outcome::Failed { .. } | Outcome::Cancelled => None,
+        };
+        Claim::whole(result.attempt, *task, output, result.ran)
+    };
+    (claiming.len() == tasks.len()).then(|| claiming.iter().zip(tasks).map(claim).collect())
 }
 
 /// The leaf that stands for a claim: in its worker's batch, in the hub's round, and as evidence.

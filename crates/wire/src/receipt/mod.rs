@@ -7,7 +7,7 @@ mod claim;
 mod hexadecimal;
 
 pub use audit::{Answer, Audit, Draw, Juror, Poll, Record, Round, Seed, Verdict};
-pub use claim::{Batch, Claim, Commitment, batch_message, claim_hash};
+pub use claim::{Batch, Claim, Commitment, batch_message, claim_hash, claims, is_claim};
 pub use hexadecimal::{Bytes, Signature};
 
 use alloc::string::String;

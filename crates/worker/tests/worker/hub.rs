@@ -324,6 +324,7 @@ impl Worker {
             blender_program: None,
             together: false,
             preferences: nobodys(),
+            lie: None,
         };
         let (stop, stopped) = watch::channel(false);
         Self { stop, ended: tokio::spawn(run(config, stopped, report)) }

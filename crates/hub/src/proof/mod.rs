@@ -1,0 +1,6 @@
+//! Proof of Sync on a hub: what workers sign, the draw of rounds, and receipts out of what is written down.
+mod rounds;
+mod signed;
+
+pub(crate) use rounds::{Drawer, Drawing, Round, Rounds};
+pub(crate) use signed::SignedClaims;
