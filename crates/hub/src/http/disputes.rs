@@ -1,4 +1,4 @@
-//! Disputes: what auditors judge, and their votes. Anybody may look; a vote counts by its signature.
+//! Proofs: where seeds come from, what auditors judge, and their votes. Anybody may look; a vote counts by its signature.
 use super::Shared;
 use super::money::money;
 use super::problem::Problem;
@@ -7,6 +7,7 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use gleaner_chain::beacon::Beacon;
 use gleaner_chain::market::Vote;
 use gleaner_wire::Hash;
 use std::sync::Arc;
@@ -22,6 +23,16 @@ pub(super) async fn evidence(State(shared): State<Arc<Shared>>, Path(hash): Path
     let document = ask(&shared, move |money| money.evidence(hash)).await?;
     let document = document.ok_or_else(|| Problem::not_found(format!("there is no evidence {hash}")))?;
     Ok(([(header::CONTENT_TYPE, "application/octet-stream")], document).into_response())
+}
+
+/// `GET /api/v1/rounds/{round}/beacon`: where the seed of a round of checks comes from.
+pub(super) async fn beacon(
+    State(shared): State<Arc<Shared>>,
+    Path(round): Path<String>,
+) -> Result<Json<Beacon>, Problem> {
+    let round: u64 = round.parse().map_err(|_| Problem::bad_request("a round has a number"))?;
+    let found = ask(&shared, move |money| money.beacon(round)).await?;
+    found.map(Json).ok_or_else(|| Problem::not_found(format!("round {round} has no seed from the chain")))
 }
 
 /// `POST /api/v1/disputes/{dispute}/votes`: the signed vote of a member of the committee.

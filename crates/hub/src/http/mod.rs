@@ -86,6 +86,7 @@ pub(crate) fn router(shared: &Arc<Shared>) -> Router {
         .route("/api/v1/disputes", get(disputes::list))
         .route("/api/v1/disputes/{dispute}/votes", post(disputes::vote))
         .route("/api/v1/evidence/{hash}", get(disputes::evidence))
+        .route("/api/v1/rounds/{round}/beacon", get(disputes::beacon))
         .route("/worker/v1", get(session::connect));
     let workers_too = Router::new()
         .route("/api/v1/datasets/{root}", get(data::show).put(data::register))

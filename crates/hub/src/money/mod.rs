@@ -2,13 +2,17 @@
 //!
 //! The books of the core say what is owed; the contracts hold the money. This room moves between the two and decides
 //! nothing about either: what an order pays was decided by the core, whether that is right by the contracts.
+#[cfg_attr(not(test), expect(dead_code, reason = "called when the core convicts a provider"))]
 mod accuse;
+#[cfg_attr(not(test), expect(dead_code, reason = "called when the core closes a round"))]
 mod anchor;
 mod bell;
 mod clerk;
 pub(crate) mod convert;
 mod desk;
+#[cfg_attr(not(test), expect(dead_code, reason = "evidence comes with convictions"))]
 mod disputes;
+#[cfg_attr(not(test), expect(dead_code, reason = "filled when the core closes rounds and convicts providers"))]
 mod docket;
 mod engage;
 mod faucet;
@@ -19,14 +23,14 @@ mod reconcile;
 mod rewards;
 mod settle;
 mod stakes;
+#[cfg(test)]
+mod tests;
 mod view;
 
-pub(crate) use accuse::Conviction;
 pub(crate) use bell::Bell;
 pub use disputes::DisputeView;
 pub(crate) use disputes::Voted;
 pub use docket::Error as DocketError;
-pub(crate) use docket::Outcome;
 pub(crate) use faucet::Gift;
 pub use fiat::FiatConfig;
 pub(crate) use open::open;
