@@ -22,7 +22,7 @@ pub const VERSION: u16 = 1;
 /// The largest receipt that is read, in either encoding.
 pub const BYTES_MAX: usize = 4 * 1024 * 1024;
 /// The most jurors that lots are drawn among.
-pub const JURORS_MAX: usize = 1024;
+pub const JURORS_MAX: usize = 256;
 
 /// The receipt of one settled task, signed by its hub.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
