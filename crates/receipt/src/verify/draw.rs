@@ -58,6 +58,9 @@ impl Check<'_> {
         };
         let block = anchored.block.saturating_add(1);
         self.faults.same("the seed", &draw.seed, &anchored.seed, || format!("the hash of block {block}"));
+        if facts.order.is_none() {
+            self.faults.impossible("the order", "left out", "there, because the hub has a chain");
+        }
         if let Some(ordered) = &facts.order {
             let hub = Address(anchored.account.into_array());
             let reason = || "who anchored the round".to_owned();

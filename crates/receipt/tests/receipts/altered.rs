@@ -17,7 +17,7 @@ fn no_receipt_with_another_leaf_holds() {
             assert!(verifier.verify(&altered.receipt).is_err(), "{case:?} with another {}", altered.path);
         }
     }
-    assert!(tried > 20_000, "{tried} alterations");
+    assert!(tried > 10_000, "{tried} alterations");
 }
 
 #[test]
