@@ -1,5 +1,6 @@
 //! The questions and orders of the API, one method each.
 use gleaner_wire::api::{ExplainView, Health, JobSummary, JobView, LedgerView, ResultsPage, WorkerView};
+use gleaner_wire::receipt::TaskReceipt;
 use gleaner_wire::{JobId, WorkerId};
 use reqwest::{Method, RequestBuilder};
 
@@ -9,6 +10,9 @@ use crate::{Error, Token};
 
 /// The most results asked for at once.
 pub const RESULTS_PER_PAGE: u32 = 1000;
+
+/// The most receipts asked for at once.
+pub const RECEIPTS_PER_PAGE: u64 = 200;
 
 /// A hub, as one requester sees it. Clones share their connections.
 #[derive(Clone, Debug)]
@@ -62,6 +66,11 @@ impl Client {
         self.connection.json(self.request(Method::GET, path)).await
     }
 
+    /// What a path of the API answers, byte by byte.
+    pub async fn bytes(&self, path: &str) -> Result<Vec<u8>, Error> {
+        Ok(self.connection.answer(self.request(Method::GET, path)).await?.to_vec())
+    }
+
     /// Sends something to a path of the API and returns its answer. It may be sent again if nobody answers.
     pub async fn put_in<T: serde::de::DeserializeOwned>(
         &self,
@@ -107,6 +116,12 @@ impl Client {
         let request = request.query(&[("from", from), ("limit", u64::from(RESULTS_PER_PAGE))]);
         let request = if let Some(task) = task { request.query(&[("task", task)]) } else { request };
         self.connection.json(request).await
+    }
+
+    /// Some receipts of a job's settled tasks, from the one with the number `first` on; none after the last.
+    pub async fn task_receipts(&self, job: JobId, first: u64) -> Result<Vec<TaskReceipt>, Error> {
+        let request = self.request(Method::GET, &format!("/jobs/{job}/proofs"));
+        self.connection.json(request.query(&[("first", first), ("count", RECEIPTS_PER_PAGE)])).await
     }
 
     /// The workers.

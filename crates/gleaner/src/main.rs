@@ -7,11 +7,13 @@ mod chain;
 mod data;
 mod demo;
 mod doctor;
+mod evidence;
 mod failure;
 mod hub;
 mod image;
 mod interrupt;
 mod job;
+mod judge;
 mod network;
 mod order;
 mod output;
@@ -20,6 +22,7 @@ mod price;
 mod progress;
 mod purse;
 mod quote;
+mod receipt;
 mod run;
 mod service;
 mod settings;
@@ -85,6 +88,9 @@ enum Verb {
     /// Look at the chain that holds the money, or found one
     #[command(subcommand)]
     Chain(chain::Verb),
+    /// Check receipts of settled tasks, without asking anybody
+    #[command(subcommand)]
+    Receipt(receipt::Verb),
     /// Measure this build on this machine
     Bench(bench::Args),
     /// Run seeded worlds of slow, lossy and crashing workers around the scheduler
@@ -151,6 +157,7 @@ async fn perform(cli: Cli) -> Result<ExitCode> {
         Verb::Stake(args) => stake::perform(settings, args).await,
         Verb::Vote(args) => vote::perform(settings, args).await,
         Verb::Chain(verb) => chain::perform(settings, verb).await,
+        Verb::Receipt(verb) => receipt::perform(verb),
         Verb::Bench(args) => bench::perform(&args).await,
         Verb::Sim(args) => sim::perform(&args),
         Verb::WgslChild | Verb::Cell { .. } => unreachable!("a child has no runtime and was started before"),

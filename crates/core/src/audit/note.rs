@@ -116,6 +116,8 @@ pub struct AnswerNote {
     pub agrees: bool,
     /// How far it is from it; see [`gleaner_wire::check::Compared`].
     pub distance: u64,
+    /// If it does not agree: whether it agrees with the first answer that did not. Nothing if nobody compared it.
+    pub like_rival: Option<bool>,
 }
 
 /// One poll.
@@ -142,6 +144,8 @@ pub struct AuditNote {
     pub jurors: Vec<JurorNote>,
     /// What they said.
     pub answers: Vec<AnswerNote>,
+    /// How many each poll asks; zero if there was no vote.
+    pub sample: u32,
     /// The polls, if there were any.
     pub polls: Vec<PollNote>,
     /// Whether the platform's own workers decided.

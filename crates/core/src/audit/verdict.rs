@@ -234,10 +234,13 @@ impl Core {
             batch: answer.batch,
             agrees: answer.is_for(),
             distance: answer.agrees.map_or(u64::MAX, |compared| compared.distance),
+            like_rival: answer.like_rival,
         });
         let (jurors, answers) = (jurors.collect(), answers.collect());
         let check = self.check_of_task(claim);
-        AuditNote { seed: audit.seed, check, jurors, answers, polls: audit.polls.clone(), refereed: audit.refereed }
+        let sample = audit.vote.as_ref().map_or(0, |vote| vote.sample() as u32);
+        let (seed, polls, refereed) = (audit.seed, audit.polls.clone(), audit.refereed);
+        AuditNote { seed, check, jurors, answers, sample, polls, refereed }
     }
 
     /// How the claims of a job were judged, in order, from `first` on.

@@ -10,6 +10,7 @@ mod placement;
 mod process;
 mod programs;
 mod provider;
+mod receipts;
 mod throughput;
 
 use std::path::PathBuf;
@@ -83,6 +84,8 @@ enum What {
         #[arg(long)]
         scene: PathBuf,
     },
+    /// Receipts checked a second, beside the signatures in them
+    Receipts,
     /// Hold connections for a measurement
     #[command(hide = true)]
     HoldConnections,
@@ -109,6 +112,7 @@ async fn measure(what: &What) -> Result<Vec<Figure>> {
         What::Efficiency { tasks_each } => efficiency::measure(*tasks_each).await,
         What::Provider { image, scene } => provider::measure(image, scene).await,
         What::Money => money::measure().await,
+        What::Receipts => receipts::measure(),
         What::HoldConnections => memory::hold_connections().await.map(|()| Vec::new()),
     }
 }

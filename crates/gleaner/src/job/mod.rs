@@ -7,6 +7,7 @@ pub mod explain;
 mod fetch;
 mod list;
 mod logs;
+mod receipts;
 pub mod show;
 
 use std::process::ExitCode;
@@ -34,6 +35,8 @@ pub enum Verb {
     Dispute(dispute::Args),
     /// Fetch a job's results; run again, it goes on where it was
     Fetch(fetch::Args),
+    /// Fetch the receipts of a job's settled tasks
+    Receipts(receipts::Args),
 }
 
 /// Does it.
@@ -48,6 +51,7 @@ pub async fn perform(settings: &Settings, verb: Verb) -> Result<ExitCode> {
         Verb::Cancel(args) => cancel::perform(&client, &args).await,
         Verb::Dispute(args) => dispute::perform(settings, &client, &args).await,
         Verb::Fetch(args) => fetch::perform(settings, &client, &args).await,
+        Verb::Receipts(args) => receipts::perform(&client, &args).await,
     }
 }
 

@@ -1,6 +1,6 @@
-//! How a claim was checked: the lot, the polls, and what came of them.
-use alloc::string::String;
+//! How a claim was checked: the lot, the answers of others, the polls, and what came of them.
 use alloc::vec::Vec;
+use core::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::{Bytes, Commitment};
@@ -56,131 +56,126 @@ pub enum Seed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
-    /// Claims found right since the last one that was found wrong.
+    /// Answers found right since the last one that was found wrong, less those that were owed and not given.
     pub good: u32,
-    /// Claims found wrong, ever.
+    /// Answers found wrong, ever.
     pub bad: u32,
-    /// What it stands to lose.
+    /// What its owner stands to lose.
     pub stake: Amount,
-    /// What it would be paid for all of its claims that are still unpaid, this one with them.
+    /// What its owner's workers would be paid for all claims that are still unpaid, this one with them.
     pub exposure: Amount,
 }
 
-/// One sampling of workers that were asked to do the task again.
+/// Who checked a claim, and what they found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Poll {
-    /// Whether managed referees were asked, because the community could not decide.
-    pub referees: bool,
-    /// Whom the lot was drawn among, in the order that it was drawn by.
-    pub candidates: Vec<Auditor>,
-    /// Those who were drawn, in the order of the lot, and what they said.
+pub struct Audit {
+    /// Whom lots were drawn among, in the order that they were drawn by.
+    pub jurors: Vec<Juror>,
+    /// The answers, one for each who gave one.
     pub answers: Vec<Answer>,
+    /// How many each poll of the vote asks; zero if there was no vote.
+    pub sample: u32,
+    /// The audit itself, by one juror, and the polls of the vote if that one differed.
+    pub polls: Vec<Poll>,
+    /// The platform's own worker that had the last word, if the polls did not decide.
+    pub referee: Option<WorkerKey>,
 }
 
 /// A worker that could be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Auditor {
+pub struct Juror {
     /// Who.
     pub key: WorkerKey,
     /// Who owns it; nothing on a hub without a chain.
     pub provider: Option<Address>,
     /// How likely it is to be drawn, beside the others.
     pub weight: u64,
+    /// Whether it gave no answer when it was asked; others took its place.
+    pub gone: bool,
 }
 
-/// What one auditor did.
+/// What somebody else computed, not knowing the claim, and how it compares.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Answer {
-    /// Who.
+    /// Whose.
     pub auditor: WorkerKey,
-    /// Its answer; nothing if it did not come in time.
-    pub given: Option<Given>,
+    /// What it signed.
+    pub commitment: Commitment,
+    /// Whether it agrees with the claim.
+    pub agrees: bool,
+    /// How far it is from it, in millionths of what the check tolerates.
+    pub distance: u64,
+    /// If it does not agree: whether it agrees with the first answer that did not.
+    pub like_rival: Option<bool>,
 }
 
-/// An auditor's own answer, and how it compares with the claim.
+/// One sampling of jurors.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Given {
-    /// What it signed, not knowing the other's.
-    pub commitment: Commitment,
-    /// What compared the two.
-    pub comparison: Comparison,
-    /// Whether they are the same as far as the comparison goes.
-    pub agrees: bool,
-}
-
-/// How two answers were compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Comparison {
-    /// Bit by bit.
-    Exact,
-    /// Number by number.
-    Numeric(Distance),
-    /// As pictures.
-    Image {
-        /// Pixel by pixel.
-        pixels: Distance,
-        /// As people see them.
-        look: Distance,
-    },
-    /// By the requester's own program.
-    Program {
-        /// The hash of the program.
-        checker: Hash,
-        /// What it found.
-        distance: Distance,
-    },
-}
-
-/// How far apart two answers are, in millionths of what their comparison measures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Distance {
-    /// How far.
-    pub found: u64,
-    /// How far they may be.
-    pub allowed: u64,
-}
-
-/// How the answers of one poll divide.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Count {
-    /// Those who agree with the claim.
+pub struct Poll {
+    /// Who was drawn, in the order of the lot. Each of them computes once, and its answer counts in every poll that draws it.
+    pub drawn: Vec<WorkerKey>,
+    /// How many of them agree with the claim.
     pub agree: u32,
-    /// Those who do not.
+    /// How many of them agree with the first answer that did not.
     pub differ: u32,
-    /// Those who did not answer.
-    pub silent: u32,
 }
 
 /// What came of a claim.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// Accepted: the lot did not fall on it.
+    /// The job asks for no check.
+    NotAsked,
+    /// The lot did not fall on it.
     NotDrawn,
-    /// Accepted: the one auditor that was drawn agrees.
+    /// Another owner's worker computed the same.
     Agreed,
-    /// Accepted: the polls decided for it.
-    Upheld {
-        /// How each poll divided.
-        polls: Vec<Count>,
-    },
-    /// Accepted: nobody else could check it.
-    Unchecked {
-        /// Why not.
-        reason: String,
-    },
-    /// Accepted: the job asks for no check.
-    Unasked,
-    /// Refused: the polls decided against it.
-    Refuted {
-        /// How each poll divided.
-        polls: Vec<Count>,
-    },
+    /// Answers differed, and the vote was for it.
+    Upheld,
+    /// Answers differed, and the vote was against it.
+    Refuted,
+    /// Answers differed from each other as well: the program does not repeat itself, which is nobody's fault.
+    NotRepeatable,
+    /// Answers differed, and there were too few to decide.
+    Undecided,
+    /// Nobody else was there that could compute it.
+    NobodyToCheck,
+    /// Its job ended before it was checked.
+    JobEnded,
+}
+
+impl Verdict {
+    /// Whether the claim is paid.
+    pub fn pays(self) -> bool {
+        match self {
+            Self::Refuted | Self::Undecided => false,
+            Self::NotAsked
+            | Self::NotDrawn
+            | Self::Agreed
+            | Self::Upheld
+            | Self::NotRepeatable
+            | Self::NobodyToCheck
+            | Self::JobEnded => true,
+        }
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotAsked => "accepted: the job asks for no check",
+            Self::NotDrawn => "accepted: the lot did not fall on it",
+            Self::Agreed => "accepted: another owner's worker computed the same",
+            Self::Upheld => "accepted: answers differed, and the vote was for it",
+            Self::Refuted => "refuted: answers differed, and the vote was against it",
+            Self::NotRepeatable => "accepted: the program does not repeat itself",
+            Self::Undecided => "not paid: answers differed, and there were too few to decide",
+            Self::NobodyToCheck => "accepted: nobody else was there that could compute it",
+            Self::JobEnded => "accepted: its job ended before it was checked",
+        })
+    }
 }

@@ -41,8 +41,6 @@ pub struct Commitment {
     pub claim: Claim,
     /// The signed batch that it came in.
     pub batch: Batch,
-    /// The piece that was drawn, if the claim was opened there.
-    pub opening: Option<Opening>,
 }
 
 /// Where a claim stands among those that were signed together.
@@ -59,18 +57,6 @@ pub struct Batch {
     pub path: Vec<Hash>,
     /// The worker's signature of [`batch_message`].
     pub signature: Signature,
-}
-
-/// One piece of a claimed output.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Opening {
-    /// Which one.
-    pub piece: u32,
-    /// Its leaf in the tree over the pieces.
-    pub leaf: Hash,
-    /// What leads from it to the claim's root.
-    pub path: Vec<Hash>,
 }
 
 /// Whether the end of an attempt says something of its task that is claimed by a signature.

@@ -6,8 +6,8 @@ mod audit;
 mod claim;
 mod hexadecimal;
 
-pub use audit::{Answer, Auditor, Comparison, Count, Distance, Draw, Given, Poll, Record, Round, Seed, Verdict};
-pub use claim::{Batch, Claim, Commitment, Opening, batch_message, claim_hash, claims, is_claim};
+pub use audit::{Answer, Audit, Draw, Juror, Poll, Record, Round, Seed, Verdict};
+pub use claim::{Batch, Claim, Commitment, batch_message, claim_hash, claims, is_claim};
 pub use hexadecimal::{Bytes, Signature};
 
 use alloc::string::String;
@@ -15,16 +15,14 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use crate::market::Market;
-use crate::{Address, Amount, DeviceKind, Hash, Micros, Millis, SignedOrder, TaskId, WorkerKey, encode};
+use crate::{Address, Amount, Check, DeviceKind, Hash, Micros, Millis, SignedOrder, TaskId, WorkerKey, encode};
 
 /// The version of receipts. It stands for their encoding and for the rules by which rates, lots and polls are reckoned.
 pub const VERSION: u16 = 1;
 /// The largest receipt that is read, in either encoding.
 pub const BYTES_MAX: usize = 4 * 1024 * 1024;
-/// The most candidates that one poll is drawn from.
-pub const CANDIDATES_MAX: usize = 1024;
-/// The most polls about one claim.
-pub const POLLS_MAX: usize = 64;
+/// The most jurors that lots are drawn among.
+pub const JURORS_MAX: usize = 256;
 
 /// The receipt of one settled task, signed by its hub.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,10 +62,12 @@ pub struct Facts {
     pub price: Price,
     /// What the worker said it did.
     pub commitment: Commitment,
-    /// The lot that decided whether it was checked; nothing where the job asked for no check, or nobody could check.
+    /// How the job asks for two results to be compared.
+    pub check: Check,
+    /// The lot that decided whether it was checked; nothing where the job asks for no check, or ended before.
     pub draw: Option<Draw>,
-    /// Who was asked, and what they answered.
-    pub polls: Vec<Poll>,
+    /// Who was asked, and what they answered; nothing where nobody was.
+    pub audit: Option<Audit>,
     /// What came of it.
     pub verdict: Verdict,
     /// Who was paid.
@@ -100,7 +100,7 @@ pub struct Placement {
     pub provider: Option<Address>,
     /// On what kind of device.
     pub device: DeviceKind,
-    /// The class of devices whose answers it may be compared with.
+    /// The class of devices whose answers it is compared with.
     pub class: String,
     /// The price agreed for a second.
     pub per_second: Amount,
@@ -197,8 +197,8 @@ mod tests {
         let ran = Micros(1_500_000);
         let claim = Claim { attempt: AttemptId(attempt), task, output: Some(Hash([6; 32])), pieces: 7, root, ran };
         let path = vec![Hash([8; 32])];
-        let batch = Batch { root, count: 2, place: 1, path: path.clone(), signature: Signature([9; 64]) };
-        Commitment { claim, batch, opening: Some(Opening { piece: 5, leaf: Hash([10; 32]), path }) }
+        let batch = Batch { root, count: 2, place: 1, path, signature: Signature([9; 64]) };
+        Commitment { claim, batch }
     }
 
     fn ordered() -> Ordered {
@@ -212,11 +212,17 @@ mod tests {
 
     fn facts() -> Facts {
         let (key, provider) = (WorkerKey([2; 32]), Some(Address([3; 20])));
-        let distance = Distance { found: 1, allowed: 2 };
-        let comparison = Comparison::Image { pixels: distance, look: distance };
-        let given = Given { commitment: commitment(2), comparison, agrees: true };
-        let silent = Answer { auditor: WorkerKey([4; 32]), given: None };
-        let answers = vec![Answer { auditor: key, given: Some(given) }, silent];
+        let answer = Answer {
+            auditor: key,
+            commitment: commitment(2),
+            agrees: false,
+            distance: u64::MAX,
+            like_rival: Some(true),
+        };
+        let juror = Juror { key, provider, weight: 1, gone: false };
+        let poll = Poll { drawn: vec![key], agree: 0, differ: 1 };
+        let (jurors, answers) = (vec![juror], vec![answer]);
+        let audit = Audit { jurors, answers, sample: 11, polls: vec![poll], referee: Some(WorkerKey([4; 32])) };
         Facts {
             version: VERSION,
             hub: WorkerKey([1; 32]),
@@ -243,6 +249,7 @@ mod tests {
                 sum_after: Amount(1510),
             },
             commitment: commitment(1),
+            check: Check::Exact,
             draw: Some(Draw {
                 round: Round { number: 6, root: Hash([7; 32]), count: 1, place: 0, path: vec![] },
                 source: Seed::Chain(Bytes(vec![1, 2, 3])),
@@ -252,8 +259,8 @@ mod tests {
                 selected: true,
                 piece: 5,
             }),
-            polls: vec![Poll { referees: false, candidates: vec![Auditor { key, provider, weight: 1 }], answers }],
-            verdict: Verdict::Refuted { polls: vec![Count { agree: 1, differ: 0, silent: 1 }] },
+            audit: Some(audit),
+            verdict: Verdict::Refuted,
             payout: Payout { worker: Amount(1275), platform: Amount(225) },
             deductions: vec![Deduction { worker: key, provider, amount: Amount(9), evidence: Hash([11; 32]) }],
         }
@@ -271,7 +278,7 @@ mod tests {
     #[test]
     fn hashes_of_receipts_and_claims_are_pinned() {
         let pinned = [
-            "95a8184b2f88a0683ae4546de67ba29a2875ce715faee875ae0cc7c0e0527cdd",
+            "ac66132f1fce84094a63d0e553c6e052108baed6158b7928b724127fdb15801c",
             "b2a480b184181a253267ccd09b3916de901f04fde7d1be2205683f75b81befa7",
         ];
         assert_eq!([facts().hash().to_string(), claim_hash(&commitment(1).claim).to_string()], pinned);

@@ -1,0 +1,180 @@
+//! From what a hub has on file of a judged claim to the parts of its receipt.
+use std::collections::BTreeMap;
+
+use gleaner_core::{AnswerNote, AuditNote, Proof, Verdict, proof};
+use gleaner_wire::commit::Tree;
+use gleaner_wire::market::Market;
+use gleaner_wire::receipt::{
+    Answer, Audit, Batch, Claim, Commitment, Juror, Ordered, Placement, Poll, Record, Round, Seed, Signature,
+    claim_hash,
+};
+use gleaner_wire::{Amount, AttemptId, Check, Hash, WorkerKey};
+
+use crate::make::{Lot, Parts};
+use crate::reckon;
+
+/// What a hub has on file beside the judged claim itself.
+pub struct Filed<'a> {
+    /// The order, if there is a chain.
+    pub order: Option<Ordered>,
+    /// The hash of the job file as it was sent.
+    pub job: Hash,
+    /// How the job finds its workers.
+    pub market: Market,
+    /// The class of the worker's device.
+    pub class: String,
+    /// How the task's results are compared.
+    pub check: Check,
+    /// Which one of the job's receipts this is, from 0.
+    pub number: u64,
+    /// The hash of the one before.
+    pub previous: Option<Hash>,
+    /// The round that the claim was drawn in, if it was.
+    pub round: Option<Drawn>,
+    /// The signed batch in which a worker sent something, by the hub's number of it.
+    pub batch: &'a dyn Fn(&WorkerKey, u64) -> Option<SignedBatch>,
+    /// What each of the workers loses by a wrong answer.
+    pub stakes: BTreeMap<WorkerKey, Amount>,
+}
+
+/// A round that was drawn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Drawn {
+    /// The hashes of its claims, in order.
+    pub claims: Vec<Hash>,
+    /// Where its seed comes from.
+    pub source: Seed,
+    /// Its seed.
+    pub seed: Hash,
+}
+
+/// What a worker sent and signed together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SignedBatch {
+    /// The hashes of its claims, in order.
+    pub claims: Vec<Hash>,
+    /// The worker's signature.
+    pub signature: Signature,
+}
+
+/// Something that a receipt needs is not on file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Missing {
+    /// A batch.
+    #[error("batch {batch} of {worker}, with its claim about attempt {attempt}, is not on file")]
+    Batch {
+        /// Whose.
+        worker: WorkerKey,
+        /// Its number.
+        batch: u64,
+        /// The attempt.
+        attempt: AttemptId,
+    },
+    /// A claim in its round.
+    #[error("round {round} is on file without the claim about attempt {attempt}")]
+    Round {
+        /// Its number.
+        round: u64,
+        /// The attempt.
+        attempt: AttemptId,
+    },
+}
+
+impl Parts {
+    /// The parts of the receipt of a judged claim.
+    pub fn of(proof: &Proof, filed: Filed<'_>) -> Result<Self, Missing> {
+        let claim = Claim::whole(proof.attempt, proof.task, Some(proof.output), proof.claimed);
+        let commitment = commitment(&filed, claim, &proof.worker, proof.batch)?;
+        let ended = proof.verdict == Verdict::JobEnded;
+        let lot = match (&proof.draw, &filed.round) {
+            (Some(note), Some(drawn)) => Some(lot(proof, note.rate.clone(), drawn, &claim)?),
+            (None, _) | (_, None) => None,
+        };
+        // What was asked and not answered when the job ended says nothing of the claim.
+        let note = proof.audit.as_deref().filter(|_| !ended);
+        let audit = note.map(|note| audit(proof, note, &claim, &filed)).transpose()?;
+        Ok(Self {
+            order: filed.order,
+            job: filed.job,
+            number: filed.number,
+            previous: filed.previous,
+            placement: Placement {
+                worker: proof.worker,
+                provider: proof.provider,
+                device: proof.device,
+                class: filed.class,
+                per_second: proof.price,
+                market: filed.market,
+                why: proof.why.clone(),
+            },
+            placed: proof.placed,
+            finished: proof.finished,
+            hold: proof.hold,
+            share_points: proof.share_points,
+            sum_before: proof.sum_before,
+            commitment,
+            check: filed.check,
+            lot,
+            audit,
+            ended: ended || proof.verdict == Verdict::Undecided,
+            stakes: filed.stakes,
+        })
+    }
+}
+
+/// A claim with its place in the batch that brought it.
+fn commitment(filed: &Filed<'_>, claim: Claim, worker: &WorkerKey, number: u64) -> Result<Commitment, Missing> {
+    let missing = Missing::Batch { worker: *worker, batch: number, attempt: claim.attempt };
+    let SignedBatch { claims, signature } = (filed.batch)(worker, number).ok_or(missing)?;
+    let (root, count, place, path) = place_of(claims, &claim).ok_or(missing)?;
+    Ok(Commitment { claim, batch: Batch { root, count, place, path, signature } })
+}
+
+/// The root over some claims, their number, and the place of one of them with its path.
+fn place_of(claims: Vec<Hash>, claim: &Claim) -> Option<(Hash, u32, u32, Vec<Hash>)> {
+    let leaf = claim_hash(claim);
+    let place = u32::try_from(claims.iter().position(|one| *one == leaf)?).ok()?;
+    let count = u32::try_from(claims.len()).ok()?;
+    let tree = Tree::of(claims);
+    Some((tree.root(), count, place, tree.path(place)?))
+}
+
+fn lot(judged: &Proof, rate: proof::RateView, drawn: &Drawn, claim: &Claim) -> Result<Lot, Missing> {
+    let missing = Missing::Round { round: judged.round, attempt: judged.attempt };
+    let (root, count, place, path) = place_of(drawn.claims.clone(), claim).ok_or(missing)?;
+    let round = Round { number: judged.round, root, count, place, path };
+    let proof::RateView { record, stake, exposure, .. } = rate;
+    let record = Record { good: record.good, bad: record.bad, stake, exposure };
+    Ok(Lot { round, source: drawn.source.clone(), seed: drawn.seed, record })
+}
+
+fn audit(judged: &Proof, note: &AuditNote, claim: &Claim, filed: &Filed<'_>) -> Result<Audit, Missing> {
+    let jurors = note.jurors.iter().map(|juror| Juror {
+        key: juror.key,
+        provider: juror.provider,
+        weight: juror.weight,
+        gone: juror.gone,
+    });
+    let mut jurors: Vec<Juror> = jurors.collect();
+    // A referee is asked after all lots were drawn, and comes last.
+    let referee = if note.refereed { jurors.pop().map(|referee| referee.key) } else { None };
+    // Answers that nobody has compared when the job ended are none.
+    let counts = |answer: &&AnswerNote| answer.agrees || answer.like_rival.is_some();
+    let answers = note.answers.iter().filter(counts).map(|answer| {
+        let claim = Claim::whole(answer.attempt, judged.task, answer.output, answer.claimed);
+        Ok(Answer {
+            auditor: answer.key,
+            commitment: commitment(filed, claim, &answer.key, answer.batch)?,
+            agrees: answer.agrees,
+            distance: answer.distance,
+            like_rival: answer.like_rival,
+        })
+    });
+    let answers = answers.collect::<Result<Vec<Answer>, Missing>>()?;
+    let order = proof::auditors(&note.seed, &claim_hash(claim), 0, &reckon::candidates(&jurors), jurors.len());
+    let has_answered = |key: &WorkerKey| answers.iter().any(|answer| answer.auditor == *key);
+    let first = order.into_iter().map(|at| jurors[at].key).find(has_answered);
+    let polls = [first.into_iter().collect()].into_iter().chain(note.polls.iter().map(|poll| poll.drawn.clone()));
+    let polls = polls.map(|drawn| Poll { drawn, agree: 0, differ: 0 }).collect();
+    Ok(Audit { jurors, answers, sample: note.sample, polls, referee })
+}

@@ -1,0 +1,321 @@
+//! A made-up hub with its workers, for tests and measurements: it makes receipts of every kind that hold.
+use std::collections::BTreeMap;
+
+use ed25519_dalek::SigningKey;
+use gleaner_chain::Account;
+use gleaner_chain::order::{Domain, Order as ChainOrder};
+use gleaner_core::proof;
+use gleaner_wire::commit::Tree;
+use gleaner_wire::market::Market;
+use gleaner_wire::receipt::{
+    Answer, Audit, Claim, Commitment, Juror, Ordered, Placement, Poll, Record, Round, Seed, TaskReceipt, claim_hash,
+};
+use gleaner_wire::{
+    Address, Amount, AttemptId, Check, DeviceKind, Hash, JobId, Micros, Millis, Order, SignedOrder, TaskId, WorkerKey,
+};
+
+use crate::make::{Lot, Parts, make};
+use crate::reckon;
+use crate::sign::{ordered, public, sign_batch};
+
+/// What becomes of a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Case {
+    /// The lot does not fall on it.
+    NotDrawn,
+    /// One juror does not answer, the next agrees.
+    Agreed,
+    /// A juror lies, and the vote is for the claim.
+    Upheld,
+    /// The worker lies with a friend among the jurors, and the vote is against it.
+    Refuted,
+    /// The worker lies, there are two jurors only, and a referee says so.
+    Refereed,
+    /// The worker lies, there are two jurors only, and no referee.
+    Undecided,
+    /// Everybody computes something else.
+    NotRepeatable,
+    /// Nobody else is there.
+    NobodyToCheck,
+    /// The job asks for no check.
+    NotAsked,
+    /// The job ends before the draw.
+    JobEnded,
+    /// Jurors come close to the claim, and the task tolerates that.
+    Close,
+}
+
+impl Case {
+    /// Every case.
+    pub const ALL: [Self; 11] = [
+        Self::NotDrawn,
+        Self::Agreed,
+        Self::Upheld,
+        Self::Refuted,
+        Self::Refereed,
+        Self::Undecided,
+        Self::NotRepeatable,
+        Self::NobodyToCheck,
+        Self::NotAsked,
+        Self::JobEnded,
+        Self::Close,
+    ];
+
+    fn jurors(self) -> usize {
+        match self {
+            Self::NotDrawn | Self::NobodyToCheck | Self::NotAsked | Self::JobEnded => 0,
+            Self::Refereed | Self::Undecided => 2,
+            Self::NotRepeatable => 5,
+            Self::Agreed | Self::Upheld | Self::Refuted | Self::Close => 14,
+        }
+    }
+
+    /// What the jurors answer, by their turn: 0 is the claim's own result.
+    fn said(self, turn: usize) -> u8 {
+        match (self, turn) {
+            (Self::Upheld, 0) => 1,
+            (Self::Upheld, _) => 0,
+            (Self::Refuted, 4) => 0,
+            (Self::Refuted | Self::Refereed | Self::Undecided, _) => 1,
+            (Self::NotRepeatable, turn) => u8::try_from(turn).unwrap_or(u8::MAX - 1) + 1,
+            (Self::Close, _) => 1,
+            (_, _) => 0,
+        }
+    }
+
+    fn check(self) -> Check {
+        match self {
+            Self::NotAsked => Check::None,
+            Self::Close => Check::Image { pixel: 300, perceptual: 2_000 },
+            Self::NotDrawn
+            | Self::Agreed
+            | Self::Upheld
+            | Self::Refuted
+            | Self::Refereed
+            | Self::Undecided
+            | Self::NotRepeatable
+            | Self::NobodyToCheck
+            | Self::JobEnded => Check::Exact,
+        }
+    }
+}
+
+/// Gives the seed of a round, by its root.
+pub type Draws = Box<dyn FnMut(Hash) -> (Seed, Hash)>;
+
+/// A hub in the middle of a job.
+pub struct World {
+    /// The hub's key.
+    pub hub: SigningKey,
+    /// The order of the job, if there is a chain.
+    pub order: Option<Ordered>,
+    draws: Draws,
+    attempts: u64,
+    receipts: u64,
+    previous: Option<Hash>,
+    sum: Amount,
+}
+
+/// The account of the hub that makes up receipts.
+pub fn hub_account() -> Account {
+    Account::from_words("the hub of made-up receipts")
+}
+
+/// The chain that its orders are for.
+pub fn domain(chain_id: u64) -> Domain {
+    Domain { chain_id, escrow: [0xE5; 20].into() }
+}
+
+impl World {
+    /// A hub without a chain, which draws seeds itself.
+    pub fn new() -> Self {
+        let draws: Draws = Box::new(|root| (Seed::Hub, Hash::of(&root.0)));
+        let hub = key("hub");
+        Self { hub, order: None, draws, attempts: 0, receipts: 0, previous: None, sum: Amount::ZERO }
+    }
+
+    /// A hub with a chain, and how it draws seeds.
+    pub fn on_chain(chain_id: u64, draws: Draws) -> Self {
+        let requester = Account::from_words("the requester of made-up receipts");
+        let order = Order {
+            requester: Address(requester.address().into_array()),
+            hub: Address(hub_account().address().into_array()),
+            job: job(),
+            cap: Amount::gln(100),
+            bond: Amount::gln(1),
+            deadline: 1_900_000_000,
+            policy: Hash([0; 32]),
+            nonce: 7,
+        };
+        let domain = domain(chain_id);
+        let signature = ChainOrder::from(&order).sign(&domain, &requester).to_vec();
+        let order = Some(ordered(SignedOrder { order, signature }, &domain));
+        Self { order, draws, ..Self::new() }
+    }
+
+    /// The next receipt of the job.
+    pub fn receipt(&mut self, case: Case) -> TaskReceipt {
+        let worker = key("worker");
+        let record = match case {
+            // Nothing unpaid but this task, a stake that speaks for it, and a good name: the lot falls on few.
+            Case::NotDrawn => Record { good: 10_000, bad: 0, stake: Amount::gln(500), exposure: Amount::gln(1) },
+            _ => Record { good: 0, bad: 0, stake: Amount::gln(500), exposure: Amount::gln(1) },
+        };
+        let (commitment, lot) = loop {
+            let commitment = self.commit(&worker, 0);
+            let lot = self.draw(&commitment.claim, record);
+            let drawn = proof::is_selected(&lot.seed, &claim_hash(&commitment.claim), reckon::rate(&record));
+            if drawn != (case == Case::NotDrawn) {
+                break (commitment, lot);
+            }
+        };
+        let audit = (case.jurors() > 0).then(|| self.audit(case, &commitment.claim, &lot.seed));
+        let lot = (!matches!(case, Case::NotAsked | Case::JobEnded)).then_some(lot);
+        let audit_keys = audit.iter().flat_map(|audit| audit.jurors.iter().map(|juror| juror.key));
+        let parts = Parts {
+            order: self.order.clone(),
+            job: job(),
+            number: self.receipts,
+            previous: self.previous,
+            placement: placement(&worker, self.order.is_some()),
+            placed: Millis(1_800_000_000_000),
+            finished: Millis(1_800_000_003_000),
+            hold: Amount(900_000_000),
+            share_points: 1500,
+            sum_before: self.sum,
+            stakes: audit_keys.chain([public(&worker)]).map(|key| (key, Amount::gln(5))).collect(),
+            commitment,
+            check: case.check(),
+            lot,
+            audit,
+            ended: case == Case::JobEnded,
+        };
+        let receipt = make(parts, &self.hub);
+        self.receipts += 1;
+        (self.previous, self.sum) = (Some(receipt.hash), receipt.facts.price.sum_after);
+        receipt
+    }
+
+    /// A worker's claim of a result, in a batch with others of its own.
+    fn commit(&mut self, worker: &SigningKey, said: u8) -> Commitment {
+        let task = TaskId { job: JobId(1), group: 0, index: u32::try_from(self.receipts).unwrap_or(u32::MAX) };
+        let claims: Vec<Claim> = (0..3_u32)
+            .map(|beside| {
+                self.attempts += 1;
+                let task = TaskId { index: task.index + 1000 * (beside ^ 1), ..task };
+                let result = Hash::of(&[said, u8::try_from(beside).unwrap_or_default()]);
+                Claim::whole(AttemptId(self.attempts), task, Some(result), Micros(2_500_001))
+            })
+            .collect();
+        let batch = sign_batch(&claims, &public(&self.hub), worker).swap_remove(1);
+        Commitment { claim: claims[1], batch }
+    }
+
+    /// The draw of a round in which a claim is the third of five.
+    fn draw(&mut self, claim: &Claim, record: Record) -> Lot {
+        let mut claims: Vec<Hash> = (0..5_u8).map(|number| Hash::of(&[number])).collect();
+        claims[2] = claim_hash(claim);
+        let tree = Tree::of(claims);
+        let path = tree.path(2).expect("it is the third");
+        let round = Round { number: self.receipts + 1, root: tree.root(), count: 5, place: 2, path };
+        let (source, seed) = (self.draws)(round.root);
+        Lot { round, source, seed, record }
+    }
+
+    fn audit(&mut self, case: Case, claim: &Claim, seed: &Hash) -> Audit {
+        let keys: Vec<SigningKey> = (0..case.jurors()).map(|number| key(&format!("juror {number}"))).collect();
+        let mut jurors: Vec<Juror> =
+            (1..).zip(&keys).map(|(weight, key)| juror(key, weight, self.order.is_some())).collect();
+        let hash = claim_hash(claim);
+        let lots = |jurors: &[Juror], number| {
+            let order = proof::auditors(seed, &hash, number, &reckon::candidates(jurors), jurors.len());
+            order.into_iter().filter(|at| !jurors[*at].gone).collect::<Vec<usize>>()
+        };
+        if case == Case::Agreed {
+            let silent = lots(&jurors, 0)[0];
+            jurors[silent].gone = true;
+        }
+        let mut audit = Audit { jurors, answers: Vec::new(), sample: 0, polls: Vec::new(), referee: None };
+        let mut answers = BTreeMap::new();
+        let first = lots(&audit.jurors, 0)[0];
+        self.ask(case, claim, &mut audit, &mut answers, &keys, &[first]);
+        if !audit.answers[0].agrees {
+            audit.sample = *reckon::samples(&audit.jurors).end();
+        }
+        while audit.sample > 0 && reckon::vote(&audit).0 == proof::Step::Again {
+            let mut drawn = lots(&audit.jurors, u32::try_from(audit.polls.len()).unwrap_or(u32::MAX));
+            drawn.truncate(audit.sample as usize);
+            self.ask(case, claim, &mut audit, &mut answers, &keys, &drawn);
+        }
+        if case == Case::Refereed {
+            let referee = key("referee");
+            let commitment = self.commit(&referee, 1);
+            audit.referee = Some(public(&referee));
+            audit.answers.push(answer(case, claim, &audit, public(&referee), commitment));
+        }
+        audit
+    }
+
+    /// One poll: whoever is drawn answers, if it has not yet.
+    fn ask(
+        &mut self,
+        case: Case,
+        claim: &Claim,
+        audit: &mut Audit,
+        answers: &mut BTreeMap<usize, usize>,
+        keys: &[SigningKey],
+        drawn: &[usize],
+    ) {
+        let names: Vec<WorkerKey> = drawn.iter().map(|at| public(&keys[*at])).collect();
+        // The first answer is known before others are compared with it.
+        audit.polls.push(Poll { drawn: names, agree: 0, differ: 0 });
+        for at in drawn {
+            let turn = answers.len();
+            if answers.insert(*at, turn).is_none() {
+                let commitment = self.commit(&keys[*at], case.said(turn));
+                let answer = answer(case, claim, audit, public(&keys[*at]), commitment);
+                audit.answers.push(answer);
+            }
+        }
+    }
+}
+
+impl Default for World {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+fn answer(case: Case, claim: &Claim, audit: &Audit, auditor: WorkerKey, commitment: Commitment) -> Answer {
+    let theirs = &commitment.claim;
+    let compared = reckon::compared(case.check(), claim, theirs).unwrap_or(gleaner_wire::check::Compared::at(250_000));
+    let rival = audit.answers.first().map_or(theirs, |rival| &rival.commitment.claim);
+    let like_rival = (!compared.agrees).then(|| reckon::is_identical(rival, theirs));
+    Answer { auditor, commitment, agrees: compared.agrees, distance: compared.distance, like_rival }
+}
+
+fn placement(worker: &SigningKey, has_chain: bool) -> Placement {
+    Placement {
+        worker: public(worker),
+        provider: has_chain.then_some(Address([1; 20])),
+        device: DeviceKind::Nvidia,
+        class: "nvidia-wgsl-20GiB".into(),
+        per_second: Amount(300_000_000),
+        market: Market::default(),
+        why: "the cheapest of 3 that fit".into(),
+    }
+}
+
+fn juror(key: &SigningKey, weight: u64, has_chain: bool) -> Juror {
+    let key = public(key);
+    let owner = Address(key.0[..20].try_into().expect("twenty bytes"));
+    Juror { key, provider: has_chain.then_some(owner), weight: weight * 1000, gone: false }
+}
+
+fn key(name: &str) -> SigningKey {
+    SigningKey::from_bytes(&Hash::of(name.as_bytes()).0)
+}
+
+fn job() -> Hash {
+    Hash::of(b"the job file")
+}
