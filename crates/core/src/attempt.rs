@@ -17,6 +17,8 @@ pub(crate) enum Why {
     Second,
     /// The test of a worker on probation.
     Test,
+    /// The best bid of an auction.
+    Won,
 }
 
 /// One try of a task on one seat.
@@ -53,6 +55,8 @@ pub(crate) struct Attempt {
     pub engine: u16,
     /// Whether it goes on from where an earlier one was, so that its time says nothing of the whole.
     pub resumed: bool,
+    /// Whether its worker has shown that it holds it.
+    pub begun: bool,
     /// How many attempts at the task were called off for faster ones before this one.
     pub replaced: u8,
 }

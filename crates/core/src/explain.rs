@@ -4,6 +4,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use gleaner_wire::api::{ExplainView, ReasonView, RunningView, WaitingView};
+use gleaner_wire::market::Mode;
 use gleaner_wire::{InputSpec, JobId, Needs, State, WorkerId};
 
 use crate::attempt::{Attempt, Why};
@@ -35,6 +36,7 @@ pub(crate) enum Because {
     LoopsTooLong,
     FailedIt,
     Testing,
+    Bidding,
     AllBusy,
     LacksData,
     HeldBack,
@@ -70,6 +72,7 @@ impl Core {
                 reasons.push(reason("budget_held", "the price cap is set aside for what runs now", None));
             }
             let trouble = group.peek(None).and_then(|index| group.troubles.get(&index));
+            reasons.extend(self.sale_reasons(group));
             let lacks_data = |worker| self.moving(group, worker).bytes > 0;
             reasons.extend(self.seat_reasons(&group.plan.needs, trouble, lacks_data));
         }
@@ -154,11 +157,18 @@ impl Core {
                 State::Paused => Because::Paused,
                 State::Probation => Because::OnProbation,
                 State::Available | State::Busy if seat.testing => Because::Testing,
+                State::Available | State::Busy if self.bids(seat) => Because::Bidding,
                 State::Available | State::Busy if seat.in_flight >= seat.slots => Because::AllBusy,
                 State::Available | State::Busy => return None,
             }
         };
         Some(because)
+    }
+
+    /// Whether a seat takes part in an auction.
+    fn bids(&self, seat: &Seat) -> bool {
+        let id = self.workers[seat.worker.0 as usize].seats.get(usize::from(seat.device));
+        id.is_some_and(|id| self.auctions.hold(*id))
     }
 
     fn running(&self, job: &Job, slot: u32, attempt: &Attempt) -> RunningView {
@@ -173,6 +183,12 @@ impl Core {
             Why::Ahead => format!("short work, sent ahead to a device that will be free soon ({seat_words})"),
             Why::Second => format!("a second attempt, because the first is slow ({seat_words})"),
             Why::Test => format!("the test of a worker on probation ({seat_words})"),
+            Why::Won => self.won_words(job, attempt),
+        };
+        let fell_back = job.market.mode == Mode::Auction && matches!(attempt.why, Why::Idle | Why::Ahead);
+        let why = match fell_back {
+            true => format!("nobody bid for it in time, so it went by posted prices: {why}"),
+            false => why,
         };
         RunningView {
             task: self.task_name(job, attempt.group, attempt.index),
@@ -229,6 +245,7 @@ fn words(because: Because, count: u64, needs: &Needs) -> ReasonView {
         ),
         Because::FailedIt => ("failed_it", "its worker failed this task before".into()),
         Because::Testing => ("in_test", "the hub is testing it just now".into()),
+        Because::Bidding => ("bids", "it bids in an auction just now".into()),
         Because::AllBusy => ("busy", "it is busy".into()),
         Because::LacksData => {
             ("lacks_data", "it would have to fetch the data first; devices that hold it will be done sooner".into())

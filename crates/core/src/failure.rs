@@ -51,6 +51,7 @@ impl Core {
         }
         self.totals.attempts_failed[cause as usize] += 1;
         self.workers[attempt.worker.0 as usize].failed += 1;
+        self.note_unreliable(&attempt, cause, ran, effects);
         let job = self.jobs.get_mut(&attempt.job).expect("an attempt's job is there");
         job.retried += 1;
         job.tallies.entry(attempt.worker).or_default().failed += 1;

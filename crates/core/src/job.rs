@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::data::Inputs;
 use crate::engine;
 use crate::learn::ProgramId;
+use crate::market::{Award, Sale};
 use crate::place::ShapeId;
 use crate::plan;
 use crate::share::RequesterId;
@@ -133,6 +134,8 @@ pub(crate) struct Group {
     pub held_back_until: Option<Millis>,
     /// Whether it stands in its shape's queue.
     pub queued: bool,
+    /// How what waits is given out just now.
+    pub sale: Sale,
 }
 
 impl Group {
@@ -248,6 +251,8 @@ pub(crate) struct Job {
     pub ended_at: Option<Millis>,
     pub tallies: BTreeMap<WorkerId, Tally>,
     pub failures: VecDeque<Failure>,
+    /// What went to winners of auctions, the most recent last.
+    pub awards: VecDeque<Award>,
     /// What the requester signed, where money is on a chain.
     pub order: Option<SignedOrder>,
     /// Who works on it, if there is an order: a chain pays so many at once and no more.

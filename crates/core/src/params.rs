@@ -45,6 +45,12 @@ pub struct Params {
     pub score_min: [u32; Runtime::ALL.len()],
     /// The stake that must stand behind every worker, where money is on a chain.
     pub stake_min: Amount,
+    /// How long an auction takes sealed bids.
+    pub bid_ms: Millis,
+    /// How long it then waits for them to be opened.
+    pub reveal_ms: Millis,
+    /// The most devices that are invited to one auction.
+    pub invited_max: u32,
 }
 
 impl Default for Params {
@@ -70,6 +76,9 @@ impl Default for Params {
             screening: false,
             score_min: [10, 1, 1, 1],
             stake_min: Amount::ZERO,
+            bid_ms: Millis(300),
+            reveal_ms: Millis(300),
+            invited_max: 128,
         }
     }
 }

@@ -1,9 +1,10 @@
 //! Workers: who they are, what state they are in, and what moves them from one state to the next.
 use alloc::vec::Vec;
-use gleaner_wire::{Millis, Offer, State, WorkerKey};
+use gleaner_wire::{Amount, Millis, Offer, State, WorkerKey};
 use serde::{Deserialize, Serialize};
 
 use crate::event::Session;
+use crate::market::Record;
 use crate::place::SeatId;
 use crate::screen::Tests;
 
@@ -107,6 +108,10 @@ pub(crate) struct Worker {
     pub test_at: Millis,
     /// What the tests of its runtimes gave.
     pub tests: Tests,
+    /// How reliable it is.
+    pub record: Record,
+    /// What it lost in bonds, ever.
+    pub forfeited: Amount,
 }
 
 impl Worker {
@@ -128,6 +133,8 @@ impl Worker {
             probations: 0,
             test_at: Millis(0),
             tests: Tests::default(),
+            record: Record::default(),
+            forfeited: Amount::ZERO,
             silent_until: None,
             alarm: None,
         }

@@ -94,6 +94,9 @@ impl OrderBooks {
             | Event::AttemptsFinished { .. }
             | Event::JobSubmitted { .. }
             | Event::JobCancelled { .. }
+            | Event::BidsSealed { .. }
+            | Event::BidsOpened { .. }
+            | Event::LotDrawn { .. }
             | Event::JobArchived { .. } => {}
         }
         Ok(BTreeMap::new())

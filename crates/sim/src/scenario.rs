@@ -3,6 +3,7 @@ use gleaner_core::Params;
 use gleaner_wire::job_file::Prefer;
 use gleaner_wire::{Address, Amount, ByteSize, DeviceKind, DeviceOffer, Each, Offer, Runtime, RuntimeOffer};
 
+use crate::bidding::Bidder;
 use crate::chain::{self, ChainPlan};
 use crate::chance::{Chance, mix_two};
 use crate::data_plan;
@@ -47,6 +48,7 @@ pub(crate) struct WorkerPlan {
     pub device_faults: u16,
     /// The account that is paid for its work, where money is on a chain.
     pub provider: Option<Address>,
+    pub bidder: Bidder,
 }
 
 /// Something that strikes a worker or the hub.
@@ -117,7 +119,7 @@ impl Scenario {
         let chain = ChainPlan::drawn(seed, workers.len(), faults.calm_at_ms);
         let scenario = Self::with_fates(seed, replay, faults, workers, jobs, &mut chance).on(chain);
         let mut chance = Chance::new(mix_two(seed, 0x7e57));
-        Self { screening: chance.hits(WITH_TESTS), saving: chance.hits(WITH_CHECKPOINTS), ..scenario }
+        Self { screening: chance.hits(WITH_TESTS), saving: chance.hits(WITH_CHECKPOINTS), ..scenario }.with_auctions()
     }
 
     /// A world of GPU workers and arrays of short tasks, as large as you like.
@@ -269,6 +271,7 @@ impl WorkerPlan {
             room: ROOM,
             device_faults: if flaky { faults.device_faults as u16 } else { 0 },
             provider: None,
+            bidder: Bidder::Honest,
         }
     }
 

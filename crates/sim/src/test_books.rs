@@ -112,6 +112,9 @@ impl TestBooks {
             | Event::TermsSeen { .. }
             | Event::StakeSeen { .. }
             | Event::JobCancelled { .. }
+            | Event::BidsSealed { .. }
+            | Event::BidsOpened { .. }
+            | Event::LotDrawn { .. }
             | Event::JobArchived { .. } => {}
         }
     }

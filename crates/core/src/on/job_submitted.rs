@@ -12,6 +12,7 @@ use crate::effect::Effect;
 use crate::event::Ticket;
 use crate::job::{Group, Job, Phase, program_key, work_hash};
 use crate::ledger::Account;
+use crate::market::Sale;
 use crate::plan::{self, Graph};
 use crate::state::Core;
 
@@ -142,7 +143,9 @@ impl Core {
         }
         let (prefer, market) = (graph.prefer, graph.market);
         let groups = graph.groups.into_iter().zip(readers);
-        let groups = groups.map(|(plan, readers)| self.new_group(plan, readers, prefer, &counts)).collect();
+        let sale = Sale::of(market.mode);
+        let new = |(plan, readers)| Group { sale, ..self.new_group(plan, readers, prefer, &counts) };
+        let groups = groups.map(new).collect();
         Job {
             id,
             submission,
@@ -166,6 +169,7 @@ impl Core {
             ended_at: None,
             tallies: BTreeMap::new(),
             failures: VecDeque::new(),
+            awards: VecDeque::new(),
             order,
             crew: BTreeSet::new(),
             locked: false,
@@ -221,6 +225,7 @@ impl Core {
             tail_runs: 0,
             held_back_until: None,
             queued: false,
+            sale: Sale::Posted,
             plan,
         }
     }
