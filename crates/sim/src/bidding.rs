@@ -94,9 +94,9 @@ impl World<'_> {
         self.send_to_hub(worker, ToHub::Reveals(opened));
     }
 
-    /// Whether the worker does not start what it was given.
+    /// Whether the worker does not start what it has won.
     pub fn refuses_start(&mut self, worker: u32, attempt: AttemptId) -> bool {
-        if self.bidder(worker) != Bidder::NeverStarts {
+        if self.bidder(worker) != Bidder::NeverStarts || !self.hub.core.is_award(attempt) {
             return false;
         }
         let outcome = Outcome::Failed { cause: Cause::RefusedByOwner, detail: "it does not want to".into() };
