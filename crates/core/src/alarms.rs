@@ -2,7 +2,7 @@
 //! something. Only those that lie far ahead are.
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
-use gleaner_wire::{JobId, Millis, WorkerId};
+use gleaner_wire::{AuctionId, JobId, Millis, WorkerId};
 use serde::{Deserialize, Serialize};
 
 use crate::place::ShapeId;
@@ -16,6 +16,7 @@ pub(crate) enum Alarm {
     Worker(WorkerId),
     Job(JobId),
     Shape(ShapeId),
+    Auction(AuctionId),
 }
 
 /// All alarms that are set.

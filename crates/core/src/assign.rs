@@ -27,6 +27,8 @@ pub(crate) struct Placement {
     pub why: Why,
     /// The attempt that already runs.
     pub twin: Option<u32>,
+    /// The price a second that an auction gave; without one, the seat's own.
+    pub price: Option<Amount>,
 }
 
 impl Core {
@@ -42,7 +44,7 @@ impl Core {
 
     /// Starts an attempt at an element that the caller has taken from its queue (or that already runs elsewhere).
     pub(crate) fn assign(&mut self, placement: &Placement, effects: &mut Vec<Effect>) -> Result<u32, OutOfMoney> {
-        let Placement { seat: seat_id, task, why, twin } = *placement;
+        let Placement { seat: seat_id, task, why, twin, price } = *placement;
         let TaskId { job: job_id, group: group_at, index } = task;
         let seat = &self.seats[seat_id.0 as usize];
         let job = self.jobs.get_mut(&job_id).expect("only live jobs are placed");
@@ -52,9 +54,10 @@ impl Core {
         let offered = seat.runtime(group.plan.needs.runtime).expect("only fitting seats are chosen");
         let predicted = self.programs.predict(group.program, offered.speed);
         let span = paid_span(group, index, predicted);
+        let price = price.unwrap_or(seat.price);
         let (hold, time_ms) = match audit {
             true => (Amount::ZERO, span),
-            false => fund(seat.price, span, predicted, left).ok_or(OutOfMoney)?,
+            false => fund(price, span, predicted, left).ok_or(OutOfMoney)?,
         };
         if !audit {
             group.running += 1;
@@ -101,11 +104,12 @@ impl Core {
             moving,
             time_ms,
             hold,
-            price: seat.price,
+            price,
             twin,
             engine: offered.engine,
             resumed: !audit && group.checkpoints.contains_key(&index),
             compare: None,
+            begun: false,
             replaced: 0,
         };
         let wake = attempt.suspect_at.min(attempt.lease).min(attempt.deadline);

@@ -20,6 +20,8 @@ pub(crate) enum Why {
     Test,
     /// The check of another worker's result; nothing is paid for it.
     Audit(AttemptId),
+    /// The best bid of an auction.
+    Won,
 }
 
 /// One try of a task on one seat.
@@ -58,6 +60,8 @@ pub(crate) struct Attempt {
     pub resumed: bool,
     /// The results that it compares, instead of running anything.
     pub compare: Option<Box<[Output; 2]>>,
+    /// Whether its worker has shown that it holds it.
+    pub begun: bool,
     /// How many attempts at the task were called off for faster ones before this one.
     pub replaced: u8,
 }

@@ -7,6 +7,7 @@ use gleaner_wire::{Amount, State, WorkerId};
 use crate::attempt::Why;
 use crate::job::{Group, Job};
 use crate::ledger::Account;
+use crate::market::{Entry, Sale};
 use crate::state::Core;
 
 impl Core {
@@ -18,7 +19,8 @@ impl Core {
         self.check_attempts()?;
         self.check_claims()?;
         self.check_holders()?;
-        self.check_workers()
+        self.check_workers()?;
+        self.check_auctions()
     }
 
     fn check_job(&self, job: &Job) -> Result<(), String> {
@@ -54,7 +56,7 @@ impl Core {
             let listed = attempt.is_some_and(|attempt| attempt.expected == Some(*expected));
             ensure(listed, || format!("{}: slot {slot} is among the last attempts and should not be", name()))?;
         }
-        let waits = group.ready() > 0 && !job.out_of_money;
+        let waits = group.ready() > 0 && !job.out_of_money && !group.sale.is_open();
         ensure(group.queued == waits, || format!("{}: {} ready, queued: {}", name(), group.ready(), group.queued))?;
         ensure(job.running + job.claims > 0 || !job.out_of_money, || format!("{}: nothing will give it money", name()))
     }
@@ -101,6 +103,24 @@ impl Core {
             let count = counts.get(&job.id).copied().unwrap_or_default();
             ensure(count == job.claims, || format!("job {}: {count} claims, {} counted", job.id, job.claims))
         })
+    }
+
+    /// Every auction is of a group that waits for it and ends in time; every seat takes part in one at most.
+    fn check_auctions(&self) -> Result<(), String> {
+        for (id, auction) in &self.auctions.open {
+            let group = self.jobs.get(&auction.job).map(|job| &job.groups[usize::from(auction.group)]);
+            let known = group.is_some_and(|group| group.sale == Sale::Open(*id));
+            ensure(known, || format!("auction {id} is of a group that does not wait for it"))?;
+            ensure(auction.until > self.now, || format!("auction {id} is left open"))?;
+            let held = auction.entries.iter().filter(|(_, entry)| **entry != Entry::Out).map(|(seat, _)| seat);
+            let theirs = self.auctions.by_seat.iter().filter(|(_, of)| *of == id).map(|(seat, _)| seat);
+            ensure(held.eq(theirs), || format!("auction {id} has other seats than it holds"))?;
+        }
+        let open = self.auctions.by_seat.values().all(|id| self.auctions.open.contains_key(id));
+        ensure(open, || "a seat takes part in an auction that has ended".into())?;
+        let groups = self.jobs.values().flat_map(|job| &job.groups);
+        let waiting = groups.filter(|group| group.sale.is_open()).count();
+        ensure(waiting == self.auctions.open.len(), || "a group waits for an auction that has ended".into())
     }
 
     fn check_holders(&self) -> Result<(), String> {

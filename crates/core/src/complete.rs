@@ -6,6 +6,7 @@ use gleaner_wire::{Hash, InputSpec, JobId, Output};
 use crate::alarms::Alarm;
 use crate::effect::Effect;
 use crate::job::{Group, Job, Phase, share};
+use crate::market::Sale;
 use crate::state::Core;
 
 impl Core {
@@ -107,6 +108,9 @@ impl Core {
             }
         }
         for at in 0..groups {
+            if let Sale::Open(auction) = self.jobs[&id].groups[usize::from(at)].sale {
+                self.close_auction(auction, Sale::Closed);
+            }
             self.queue(id, at);
             self.leave_tail(id, at);
             self.opened.remove(&(id, at));

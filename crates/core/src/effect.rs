@@ -1,6 +1,6 @@
 //! What the shell is asked to do. Effects carry ids, so performing one twice is harmless.
 use alloc::string::String;
-use gleaner_wire::{Amount, AttemptId, JobId, Runtime, WorkerId};
+use gleaner_wire::{Amount, AttemptId, AuctionId, JobId, Runtime, WorkerId};
 
 use crate::event::{Session, Ticket};
 
@@ -125,5 +125,28 @@ pub enum Effect {
     ArchiveJob {
         /// Which.
         job: JobId,
+    },
+    /// Ask the worker for a sealed bid; `Core::invitation` has the words.
+    InviteBid {
+        /// Whom.
+        worker: WorkerId,
+        /// For which auction.
+        auction: AuctionId,
+        /// With which device, by its position in the offer.
+        device: u16,
+    },
+    /// Ask the worker to open its bid.
+    AskReveal {
+        /// Whom.
+        worker: WorkerId,
+        /// In which auction.
+        auction: AuctionId,
+        /// For which device, by its position in the offer.
+        device: u16,
+    },
+    /// Draw a lot, then say `LotDrawn`.
+    DrawLot {
+        /// For which auction.
+        auction: AuctionId,
     },
 }

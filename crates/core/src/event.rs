@@ -2,7 +2,8 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 use gleaner_wire::{
-    Address, Amount, AttemptId, Finished, Hash, Held, JobId, Offer, Output, Runtime, SignedOrder, WorkerId, WorkerKey,
+    Address, Amount, AttemptId, AuctionId, Finished, Hash, Held, JobId, Offer, OpenedBid, Output, Runtime, SealedBid,
+    SignedOrder, WorkerId, WorkerKey,
 };
 use serde::{Deserialize, Serialize};
 
@@ -194,5 +195,26 @@ pub enum Event {
     JobArchived {
         /// Which.
         job: JobId,
+    },
+    /// A worker sent sealed bids.
+    BidsSealed {
+        /// Who.
+        worker: WorkerId,
+        /// What.
+        bids: Vec<SealedBid>,
+    },
+    /// A worker opened bids.
+    BidsOpened {
+        /// Who.
+        worker: WorkerId,
+        /// What.
+        bids: Vec<OpenedBid>,
+    },
+    /// A lot was drawn for an auction with equal bids.
+    LotDrawn {
+        /// Which.
+        auction: AuctionId,
+        /// The chance that decides.
+        seed: u64,
     },
 }

@@ -4,6 +4,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use gleaner_wire::api::{ExplainView, ReasonView, RunningView, WaitingView};
+use gleaner_wire::market::Mode;
 use gleaner_wire::{InputSpec, JobId, Needs, State, WorkerId};
 
 use crate::attempt::{Attempt, Why};
@@ -35,6 +36,7 @@ pub(crate) enum Because {
     LoopsTooLong,
     FailedIt,
     Testing,
+    Bidding,
     StakeUsedUp,
     AllBusy,
     LacksData,
@@ -71,6 +73,7 @@ impl Core {
                 reasons.push(reason("budget_held", "the price cap is set aside for what runs now", None));
             }
             let trouble = group.peek(None).and_then(|index| group.troubles.get(&index));
+            reasons.extend(self.sale_reasons(group));
             let lacks_data = |worker| self.moving(group, worker).bytes > 0;
             reasons.extend(self.seat_reasons(&group.plan.needs, trouble, lacks_data));
         }
@@ -160,11 +163,18 @@ impl Core {
                 State::Probation => Because::OnProbation,
                 State::Available | State::Busy if seat.testing => Because::Testing,
                 State::Available | State::Busy if self.is_stretched(seat.worker) => Because::StakeUsedUp,
+                State::Available | State::Busy if self.bids(seat) => Because::Bidding,
                 State::Available | State::Busy if seat.in_flight >= seat.slots => Because::AllBusy,
                 State::Available | State::Busy => return None,
             }
         };
         Some(because)
+    }
+
+    /// Whether a seat takes part in an auction.
+    fn bids(&self, seat: &Seat) -> bool {
+        let id = self.workers[seat.worker.0 as usize].seats.get(usize::from(seat.device));
+        id.is_some_and(|id| self.auctions.hold(*id))
     }
 
     fn running(&self, job: &Job, slot: u32, attempt: &Attempt) -> RunningView {
@@ -183,16 +193,22 @@ impl Core {
     /// Why an attempt was placed where it is.
     pub(crate) fn why(&self, attempt: &Attempt) -> String {
         let seat = &self.seats[attempt.seat.0 as usize];
-        let group = &self.jobs[&attempt.job].groups[usize::from(attempt.group)];
+        let job = &self.jobs[&attempt.job];
+        let group = &job.groups[usize::from(attempt.group)];
         let speed = seat.runtime(group.plan.needs.runtime).map_or(0, |offered| offered.speed);
         let data = group.inputs.as_ref().map_or_else(String::new, |inputs| data_words(inputs, attempt));
         let words = format!("speed {speed}, {} GLN a second{data}", seat.price);
-        match attempt.why {
+        let why = match attempt.why {
             Why::Idle => format!("the best idle device that fits ({words})"),
             Why::Ahead => format!("short work, sent ahead to a device that will be free soon ({words})"),
             Why::Second => format!("a second attempt, because the first is slow ({words})"),
             Why::Test => format!("the test of a worker on probation ({words})"),
+            Why::Won => self.won_words(job, attempt),
             Why::Audit(_) => format!("the check of another worker's result ({words})"),
+        };
+        match job.market.mode == Mode::Auction && matches!(attempt.why, Why::Idle | Why::Ahead) {
+            true => format!("nobody bid for it in time, so it went by posted prices: {why}"),
+            false => why,
         }
     }
 
@@ -266,6 +282,7 @@ fn words(because: Because, count: u64, needs: &Needs) -> ReasonView {
             "stake_used_up",
             "its owner's stake does not speak for more unpaid work; `gleaner stake add` raises that".into(),
         ),
+        Because::Bidding => ("bids", "it bids in an auction just now".into()),
         Because::AllBusy => ("busy", "it is busy".into()),
         Because::LacksData => {
             ("lacks_data", "it would have to fetch the data first; devices that hold it will be done sooner".into())

@@ -57,6 +57,7 @@ impl Core {
         if follows.payer == Payer::Requester {
             self.pay(&attempt, id, ran, false, Verdict::NotAsked);
         }
+        self.note_unreliable(&attempt, cause, ran, effects);
         self.take_down_failure(&attempt, id, cause, detail, effects);
         let job = self.jobs.get_mut(&attempt.job).expect("an attempt's job is there");
         if !job.is_running() {

@@ -3,7 +3,7 @@ use alloc::vec::Vec;
 use core::hint::black_box;
 use core::ops::Bound;
 use gleaner_wire::job_file::Prefer;
-use gleaner_wire::{JobId, Micros, Millis, TaskId, WorkerId};
+use gleaner_wire::{JobId, Micros, Millis, State, TaskId, WorkerId};
 
 use crate::alarms::Alarm;
 use crate::assign::Placement;
@@ -11,6 +11,7 @@ use crate::attempt::Why;
 use crate::data::IdleHolders;
 use crate::effect::Effect;
 use crate::job::{Group, Job};
+use crate::market::Sale;
 use crate::place::{SeatId, ShapeId, Tier};
 use crate::share::RequesterId;
 use crate::state::Core;
@@ -121,10 +122,14 @@ impl Core {
 
     /// Takes one element of a group for a seat, unless it had better wait.
     fn take_for(&mut self, seat: SeatId, tier: Tier, job: JobId, at: u16, effects: &mut Vec<Effect>) -> Taken {
+        let worker = self.seats[seat.0 as usize].worker;
+        let sale = self.jobs.get(&job).map_or(Sale::Posted, |job| job.groups[usize::from(at)].sale);
+        if !sale.is_posted() && self.workers[worker.0 as usize].state != State::Probation {
+            return self.take_to_auction(seat, tier, job, at, effects);
+        }
         if self.holds_back(seat, tier, job, at) {
             return Taken::No;
         }
-        let worker = self.seats[seat.0 as usize].worker;
         loop {
             let admits = |job: &&Job| job.is_running() && job.admits(worker);
             let Some(state) = self.jobs.get(&job).filter(admits) else { return Taken::No };
@@ -136,12 +141,21 @@ impl Core {
         }
     }
 
+    /// An idle seat whose turn it is may bid for a group that is sold by auction; while it does, it gets nothing else.
+    fn take_to_auction(&mut self, seat: SeatId, tier: Tier, job: JobId, at: u16, effects: &mut Vec<Effect>) -> Taken {
+        if tier == Tier::Idle {
+            self.relist(seat);
+            self.open_auction(job, at, effects);
+        }
+        if self.auctions.hold(seat) { Taken::Yes } else { Taken::No }
+    }
+
     fn take(&mut self, seat: SeatId, tier: Tier, task: TaskId, effects: &mut Vec<Effect>) -> Taken {
         let why = match tier {
             Tier::Idle => Why::Idle,
             Tier::Ahead => Why::Ahead,
         };
-        if self.assign(&Placement { seat, task, why, twin: None }, effects).is_err() {
+        if self.assign(&Placement { seat, task, why, twin: None, price: None }, effects).is_err() {
             self.stop_if_too_dear(task, effects);
             // Others that are idle may be cheaper; they were held back in favour of this one.
             self.opened.insert((task.job, task.group));
@@ -149,6 +163,7 @@ impl Core {
         }
         let group = &mut self.jobs.get_mut(&task.job).expect("it was just placed").groups[usize::from(task.group)];
         group.take(task.index);
+        group.sale.gave_posted();
         group.held_back_until = None;
         self.queue(task.job, task.group);
         Taken::Yes
@@ -171,7 +186,7 @@ impl Core {
     }
 
     /// If the result of an element is known, it is done without running.
-    fn take_known(&mut self, job: JobId, at: u16, index: u32, effects: &mut Vec<Effect>) -> bool {
+    pub(crate) fn take_known(&mut self, job: JobId, at: u16, index: u32, effects: &mut Vec<Effect>) -> bool {
         let group = &self.jobs[&job].groups[usize::from(at)];
         if self.memo.is_empty() || !group.uses_memo() {
             return false;
@@ -195,6 +210,9 @@ impl Core {
         loop {
             let Some(state) = self.jobs.get(&job).filter(|job| job.is_running() && !job.out_of_money) else { return };
             let group = &state.groups[usize::from(at)];
+            if !group.sale.is_posted() {
+                break;
+            }
             let returned = group.returned.range((tried, Bound::Unbounded)).next().copied();
             let Some(index) = returned.or_else(|| (group.next < group.opened).then_some(group.next)) else { break };
             if fetched == 0 {
@@ -231,6 +249,7 @@ impl Core {
             }
         }
         self.queue(job, at);
+        self.open_auction(job, at, effects);
     }
 
     /// Reads the seats that are likely next, and their workers, all at once: the processor then fetches them from memory

@@ -13,6 +13,7 @@ use crate::audit::{Proof, Verdict};
 use crate::data::Inputs;
 use crate::engine;
 use crate::learn::ProgramId;
+use crate::market::{Award, Sale};
 use crate::place::ShapeId;
 use crate::plan;
 use crate::share::RequesterId;
@@ -139,6 +140,8 @@ pub(crate) struct Group {
     pub held_back_until: Option<Millis>,
     /// Whether it stands in its shape's queue.
     pub queued: bool,
+    /// How what waits is given out just now.
+    pub sale: Sale,
 }
 
 impl Group {
@@ -256,6 +259,8 @@ pub(crate) struct Job {
     pub ended_at: Option<Millis>,
     pub tallies: BTreeMap<WorkerId, Tally>,
     pub failures: VecDeque<Failure>,
+    /// What went to winners of auctions, the most recent last.
+    pub awards: VecDeque<Award>,
     /// What the requester signed, where money is on a chain.
     pub order: Option<SignedOrder>,
     /// Who works on it, if there is an order: a chain pays so many at once and no more.

@@ -24,6 +24,7 @@ mod learn;
 mod lease;
 pub mod ledger;
 mod logarithm;
+pub mod market;
 mod memo;
 mod on;
 mod params;

@@ -51,6 +51,12 @@ pub struct Params {
     pub audits: Policy,
     /// The stake that must stand behind every worker, where money is on a chain.
     pub stake_min: Amount,
+    /// How long an auction takes sealed bids.
+    pub bid_ms: Millis,
+    /// How long it then waits for them to be opened.
+    pub reveal_ms: Millis,
+    /// The most devices that are invited to one auction.
+    pub invited_max: u32,
 }
 
 impl Default for Params {
@@ -78,6 +84,9 @@ impl Default for Params {
             checks: false,
             audits: Policy::default(),
             stake_min: Amount::ZERO,
+            bid_ms: Millis(300),
+            reveal_ms: Millis(300),
+            invited_max: 128,
         }
     }
 }

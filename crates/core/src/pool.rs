@@ -1,9 +1,10 @@
 //! Workers: who they are, what state they are in, and what moves them from one state to the next.
 use alloc::vec::Vec;
-use gleaner_wire::{Millis, Offer, State, WorkerKey};
+use gleaner_wire::{Amount, Millis, Offer, State, WorkerKey};
 use serde::{Deserialize, Serialize};
 
 use crate::event::Session;
+use crate::market;
 use crate::place::SeatId;
 use crate::proof::Record;
 use crate::screen::Tests;
@@ -110,6 +111,10 @@ pub(crate) struct Worker {
     pub tests: Tests,
     /// What checks of its results gave.
     pub record: Record,
+    /// How reliable it is.
+    pub reliability: market::Record,
+    /// What it lost in bonds, ever.
+    pub forfeited: Amount,
 }
 
 impl Worker {
@@ -132,6 +137,8 @@ impl Worker {
             test_at: Millis(0),
             tests: Tests::default(),
             record: Record::default(),
+            reliability: market::Record::default(),
+            forfeited: Amount::ZERO,
             silent_until: None,
             alarm: None,
         }

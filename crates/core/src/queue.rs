@@ -8,8 +8,9 @@ impl Core {
     /// Puts a group into its queue, or takes it out, as it has elements waiting or not.
     pub(crate) fn queue(&mut self, id: JobId, at: u16) {
         let Some(job) = self.jobs.get_mut(&id) else { return };
-        let waits = job.is_running() && !job.out_of_money && job.groups[usize::from(at)].ready() > 0;
+        let takes = job.is_running() && !job.out_of_money;
         let group = &mut job.groups[usize::from(at)];
+        let waits = takes && group.ready() > 0 && !group.sale.is_open();
         if group.queued == waits {
             return;
         }

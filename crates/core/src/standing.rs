@@ -27,6 +27,9 @@ impl Core {
         self.totals.workers_online += u64::from(before == State::Offline);
         self.totals.workers_online -= u64::from(after == State::Offline);
         for seat in seats {
+            if !works(after) {
+                self.auctions.leave(seat);
+            }
             self.count_seat(seat, works(after));
             self.relist(seat);
             self.hungry.push(seat);
@@ -67,8 +70,13 @@ impl Core {
         }
     }
 
-    /// How much room a seat has.
+    /// How much room a seat has for work; one that takes part in an auction has none for anything else.
     pub(crate) fn tier(&self, id: SeatId) -> Option<Tier> {
+        if self.auctions.hold(id) { None } else { self.room(id) }
+    }
+
+    /// How much room a seat has, whether it takes part in an auction or not.
+    pub(crate) fn room(&self, id: SeatId) -> Option<Tier> {
         let seat = &self.seats[id.0 as usize];
         let worker = &self.workers[seat.worker.0 as usize];
         if !seat.offered

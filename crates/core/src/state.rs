@@ -13,6 +13,7 @@ use crate::event::Event;
 use crate::job::Job;
 use crate::learn::Programs;
 use crate::ledger::Ledger;
+use crate::market::Auctions;
 use crate::memo::Memo;
 use crate::params::Params;
 use crate::place::{Classes, Index, Seat, SeatId, Shapes};
@@ -56,6 +57,14 @@ pub struct Totals {
     pub claims_refuted: u64,
     /// Answers that were found wrong, to be paid or not.
     pub answers_wrong: u64,
+    /// Auctions opened.
+    pub auctions_opened: u64,
+    /// Auctions in which no bid could win.
+    pub auctions_without_bids: u64,
+    /// Tasks that went to the winner of an auction.
+    pub tasks_auctioned: u64,
+    /// Bonds that workers lost, in units of money.
+    pub bonds_lost: u64,
     /// Workers connected now.
     pub workers_online: u64,
     /// Attempts out now.
@@ -96,6 +105,7 @@ pub struct Core {
     pub(crate) programs: Programs,
     pub(crate) memo: Memo,
     pub(crate) alarms: Alarms,
+    pub(crate) auctions: Auctions,
     pub(crate) totals: Totals,
     /// Seats that may take work, and groups that may be placed, when the current event is done with.
     #[serde(skip)]
@@ -138,6 +148,7 @@ impl Core {
             programs: Programs::default(),
             memo: Memo::default(),
             alarms: Alarms::default(),
+            auctions: Auctions::default(),
             totals: Totals::default(),
             hungry: Vec::new(),
             opened: BTreeSet::new(),
@@ -182,6 +193,9 @@ impl Core {
             Event::StakeSeen { provider, stake } => self.on_stake_seen(provider, stake, effects),
             Event::JobCancelled { job } => self.on_job_cancelled(job, effects),
             Event::JobArchived { job } => self.on_job_archived(job),
+            Event::BidsSealed { worker, bids } => self.on_bids_sealed(worker, &bids, effects),
+            Event::BidsOpened { worker, bids } => self.on_bids_opened(worker, &bids, effects),
+            Event::LotDrawn { auction, seed } => self.on_lot_drawn(auction, seed, effects),
         }
         self.ring_alarms(effects);
         self.place_all(effects);

@@ -215,7 +215,7 @@ impl Core {
         if let Some(second) = second {
             self.call_off(second, effects);
         }
-        let placement = Placement { seat, task, why: Why::Second, twin: Some(first) };
+        let placement = Placement { seat, task, why: Why::Second, twin: Some(first), price: None };
         let Ok(new) = self.assign(&placement, effects) else { return false };
         self.attempts.at_mut(new).replaced = replaced;
         self.list_sooner(id, at, first, new);

@@ -8,6 +8,7 @@ use gleaner_wire::api::{
 };
 use gleaner_wire::{Amount, AttemptId, DeviceKind, JobId, Output, TaskId, WorkerId, WorkerKey};
 
+use crate::attempt::Why;
 use crate::audit::Verdict;
 use crate::blame::{STOPPED_EARLY, consequence};
 use crate::job::{Failure, Group, Job, Phase};
@@ -58,6 +59,7 @@ impl Core {
             workers: workers.collect(),
             failures: job.failures.iter().map(|failure| self.failure_view(job, failure)).collect(),
             checks: checks(job),
+            awards: self.award_views(job),
         })
     }
 
@@ -124,6 +126,26 @@ impl Core {
         self.attempts.slot(attempt).is_some()
     }
 
+    /// What is paid for a second of an attempt that runs.
+    pub fn price_of(&self, attempt: AttemptId) -> Option<Amount> {
+        Some(self.attempts.at(self.attempts.slot(attempt)?).price)
+    }
+
+    /// Whether an attempt runs because its bid won an auction.
+    pub fn is_award(&self, attempt: AttemptId) -> bool {
+        self.attempts.slot(attempt).is_some_and(|slot| self.attempts.at(slot).why == Why::Won)
+    }
+
+    /// What a worker has lost in bonds, ever.
+    pub fn forfeited(&self, worker: WorkerId) -> Amount {
+        self.workers.get(worker.0 as usize).map_or(Amount::ZERO, |worker| worker.forfeited)
+    }
+
+    /// How many auctions are open.
+    pub fn auctions_open(&self) -> usize {
+        self.auctions.open.len()
+    }
+
     /// Whether a worker holds a running attempt of a job.
     pub fn works_on(&self, worker: WorkerId, job: JobId) -> bool {
         let worker = self.workers.get(worker.0 as usize);
@@ -149,6 +171,8 @@ impl Core {
             failed: worker.failed,
             earned: self.earned(id),
             settled: self.ledger.paid(id),
+            forfeited: worker.forfeited,
+            reliability_per_mille: worker.reliability.per_mille(),
             resting: self.resting(id),
             tests: worker.tests.states().collect(),
             audits: self.params.checks.then(|| self.audits_view(id)),

@@ -8,7 +8,7 @@ use gleaner_chain::genesis::Genesis;
 use gleaner_core::Params;
 use gleaner_hub::Bucket;
 use gleaner_hub::money::{ChainConfig, FiatConfig, ReconcileView};
-use gleaner_wire::{Amount, ByteSize};
+use gleaner_wire::{Amount, ByteSize, Millis};
 
 use crate::failure::Advice;
 use crate::interrupt::Interrupt;
@@ -78,9 +78,21 @@ pub struct Args {
     /// Give workers work without a test before it
     #[arg(long)]
     no_tests: bool,
+    /// How long a new hub's auctions wait for sealed bids, and again for them to be opened
+    #[arg(long, value_name = "TIME", default_value = "300ms", value_parser = parse_time)]
+    bid_time: Millis,
     /// Listen on an address that other machines reach, although HTTP is not encrypted
     #[arg(long)]
     allow_remote: bool,
+}
+
+/// Bids must have time to come, and nobody waits for a minute.
+fn parse_time(text: &str) -> Result<Millis, String> {
+    let time = Millis::parse_span(text).map_err(|error| error.to_string())?;
+    match time.0 {
+        10..=60_000 => Ok(time),
+        _ => Err(format!("`{text}` is not between 10ms and 60s")),
+    }
 }
 
 impl Args {
@@ -188,6 +200,8 @@ pub async fn perform(settings: &Settings, args: &Args) -> Result<ExitCode> {
         params: Params {
             screening: !args.trust_workers && !args.no_tests,
             checks: !args.trust_workers,
+            bid_ms: args.bid_time,
+            reveal_ms: args.bid_time,
             ..Params::default()
         },
         ..gleaner_hub::Config::new(&folder, args.listen)

@@ -8,8 +8,8 @@ use gleaner_client::{Client, Token};
 use gleaner_hub::money::ChainView;
 use gleaner_wire::api::PriceView;
 use gleaner_wire::{Address, Amount, DeviceKind, Millis, Offer};
-use gleaner_worker::machine::Preferences;
 use gleaner_worker::machine::preferences::{Price, Unknown, YieldToInput};
+use gleaner_worker::machine::{Bid, Preferences};
 use gleaner_worker::{Config, Finding, Report};
 use tokio::sync::watch;
 
@@ -36,6 +36,9 @@ pub struct Args {
     /// Price for an hour of one device or processor slot [default: what others ask for such a device]
     #[arg(long)]
     price: Option<HourlyPrice>,
+    /// How to bid where tasks are sold by auction: fixed (the price), market, or a command that prints a price
+    #[arg(long, value_name = "fixed|market|COMMAND")]
+    bid: Option<Bid>,
     /// How many tasks the processor takes at a time [default: its cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     cpu_slots: Option<u16>,
@@ -165,6 +168,9 @@ impl Args {
         })?;
         if let Some(price) = self.price {
             preferences.price = Price::PerSecond(price.per_second());
+        }
+        if let Some(bid) = &self.bid {
+            preferences.bid = bid.clone();
         }
         if self.dedicated {
             preferences.idle.unknown = Unknown::Share;

@@ -14,8 +14,8 @@ use futures_util::stream::SplitSink;
 use futures_util::{SinkExt, Stream, StreamExt};
 use gleaner_core::Session;
 use gleaner_wire::{
-    ATTEMPTS_HELD_MAX, Cause, DETAIL_BYTES_MAX, Finished, HELD_MAX, LOG_BYTES_MAX, MESSAGE_BYTES_MAX, Offer, Outcome,
-    PROTOCOL, Signed, ToHub, ToWorker, WorkerId, WorkerKey, challenge_bytes, decode, encode, receipt,
+    ATTEMPTS_HELD_MAX, BIDS_MAX, Cause, DETAIL_BYTES_MAX, Finished, HELD_MAX, LOG_BYTES_MAX, MESSAGE_BYTES_MAX, Offer,
+    Outcome, PROTOCOL, Signed, ToHub, ToWorker, WorkerId, WorkerKey, challenge_bytes, decode, encode, receipt,
 };
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -267,6 +267,14 @@ async fn listen(
                 }
                 Report::Saved { attempt, checkpoint }
             }
+            ToHub::Bids(bids) => {
+                check_bids(bids.len())?;
+                Report::Bids(bids)
+            }
+            ToHub::Reveals(bids) => {
+                check_bids(bids.len())?;
+                Report::Reveals(bids)
+            }
             ToHub::Leaving => return Ok(()),
         };
         shared.keeper.send(Command::Worker { worker, session, report }).await.map_err(|_| End::Gone)?;
@@ -291,6 +299,13 @@ fn check_signature(
 fn check_held(held: &[gleaner_wire::AttemptId]) -> Result<(), End> {
     if held.len() > ATTEMPTS_HELD_MAX {
         return Err(End::refused(format!("a worker may hold at most {ATTEMPTS_HELD_MAX} attempts")));
+    }
+    Ok(())
+}
+
+fn check_bids(bids: usize) -> Result<(), End> {
+    if bids > BIDS_MAX {
+        return Err(End::refused(format!("a message may have at most {BIDS_MAX} bids")));
     }
     Ok(())
 }

@@ -6,6 +6,7 @@
 //! [`idle`] also runs a process: the owner's own command for a machine without work. Nothing here runs tasks, talks to a hub or knows a graphics
 //! interface: the caller hands in the adapters that it found.
 pub mod advice;
+pub mod bid;
 pub mod energy;
 pub mod governor;
 pub mod idle;
@@ -17,6 +18,7 @@ pub mod service;
 pub mod watch;
 
 pub use advice::{Finding, State};
+pub use bid::Bid;
 pub use governor::{Governor, Verdict};
 pub use inventory::{Device, Inventory};
 pub use preferences::Preferences;

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use gleaner_wire::{Amount, ByteSize, Millis};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
+use crate::bid::Bid;
 use crate::energy::{Milliwatts, Money, Tariff, TariffError};
 use crate::governor::Hours;
 
@@ -36,6 +37,8 @@ const DESKTOP: [&str; 14] = [
 pub struct Preferences {
     /// What a second of one device costs.
     pub price: Price,
+    /// How the machine bids where tasks are sold by auction.
+    pub bid: Bid,
     /// What a kilowatt hour costs the owner.
     pub tariff: Option<Money>,
     /// What one GLN is worth to the owner.
@@ -122,6 +125,7 @@ impl Default for Preferences {
     fn default() -> Self {
         Self {
             price: Price::Market,
+            bid: Bid::Fixed,
             tariff: None,
             gln_price: None,
             watts: None,
@@ -301,6 +305,7 @@ mod tests {
 
     const WHOLE: &str = r#"
 price = "0.0004 GLN"
+bid = "market"
 tariff = "0.32 EUR"
 gln_price = "0.05 EUR"
 watts = 420

@@ -8,6 +8,7 @@ use gleaner_core::{Core, Effect, Event, Proof, Ticket, Verdict};
 use gleaner_wire::api::JobState;
 use gleaner_wire::{Amount, AttemptId, Finished, InputSpec, JobId, Outcome, Output, TaskId, WorkerId};
 
+use crate::award_books::AwardBooks;
 use crate::job_plan::JobPlan;
 use crate::order_books::OrderBooks;
 use crate::scenario::Scenario;
@@ -57,6 +58,9 @@ pub(crate) struct Books {
     unpaid: BTreeMap<WorkerId, u64>,
     checks: bool,
     liar: Option<u32>,
+    /// What workers have lost in bonds.
+    forfeited: Vec<Amount>,
+    awards: AwardBooks,
     /// Where money is on a chain.
     orders: Option<OrderBooks>,
     tests: TestBooks,
@@ -74,6 +78,8 @@ impl Books {
             unpaid: BTreeMap::new(),
             checks: scenario.checks,
             liar: scenario.liar,
+            forfeited: Vec::new(),
+            awards: AwardBooks::default(),
             orders: OrderBooks::new(scenario),
             tests: TestBooks::new(scenario.screening),
         }
@@ -119,7 +125,10 @@ impl Books {
             | Event::OrderRefused { .. }
             | Event::OrderClosed(_)
             | Event::TermsSeen { .. }
-            | Event::StakeSeen { .. } => Ok(Claim::default()),
+            | Event::StakeSeen { .. }
+            | Event::BidsSealed { .. }
+            | Event::BidsOpened { .. }
+            | Event::LotDrawn { .. } => Ok(Claim::default()),
         }
     }
 
@@ -189,11 +198,13 @@ impl Books {
     }
 
     fn check_earned(&mut self, core: &Core, claim: &Claim) -> Result<(), String> {
-        for (before, id) in self.earned.iter_mut().zip(0..) {
+        for ((before, forfeited), id) in self.earned.iter_mut().zip(&mut self.forfeited).zip(0..) {
             let now = earned(core, WorkerId(id), self.orders.is_some());
             let most = self.unpaid.entry(WorkerId(id)).or_default();
             *most += if claim.sender == Some(WorkerId(id)) { claim.most } else { 0 };
-            let lost = claim.lost.get(&WorkerId(id)).copied().unwrap_or(0);
+            let bonds = core.forfeited(WorkerId(id));
+            let bond = bonds.0 - std::mem::replace(forfeited, bonds).0;
+            let lost = claim.lost.get(&WorkerId(id)).copied().unwrap_or(0) + bond;
             let gained = (now.0 + lost).checked_sub(before.0).ok_or_else(|| format!("worker {id} lost money"))?;
             ensure(gained <= *most, || format!("worker {id} was paid {gained} and can have earned {most} at most"))?;
             // Without checks a result is paid at once or never.
@@ -217,6 +228,7 @@ impl Books {
             Effect::WelcomeWorker { worker, session } => {
                 let count = self.earned.len().max(worker.0 as usize + 1);
                 self.earned.resize(count, Amount::ZERO);
+                self.forfeited.resize(count, Amount::ZERO);
                 self.tests.welcome(*worker)?;
                 self.orders.as_mut().map_or(Ok(()), |orders| orders.welcome(core, *worker, *session))
             }
@@ -236,7 +248,10 @@ impl Books {
             | Effect::AnnounceWorker { .. }
             | Effect::AnnounceFailure { .. }
             | Effect::DrawRound { .. }
-            | Effect::Accuse { .. } => Ok(()),
+            | Effect::Accuse { .. }
+            | Effect::InviteBid { .. }
+            | Effect::AskReveal { .. }
+            | Effect::DrawLot { .. } => Ok(()),
         }
     }
 
@@ -254,8 +269,14 @@ impl Books {
         ensure(!booked.done.contains(&(group, index)), || format!("{} is started again after it was done", name()))?;
         self.orders.as_ref().map_or(Ok(()), |orders| orders.start(worker, job))?;
         self.tests.start(core, worker, &start)?;
-        let (price, audit) = (device.price_per_second, core.is_audit(attempt));
+        let audit = core.is_audit(attempt);
         ensure(!audit || self.checks, || format!("{} is checked where nothing is", name()))?;
+        let price = core.price_of(attempt).ok_or("an attempt without a price")?;
+        if core.is_award(attempt) {
+            self.awards.start(core, &self.plans[booked.plan], &start, price)?;
+        } else {
+            ensure(price == device.price_per_second, || format!("{} has another price than was offered", name()))?;
+        }
         let started = Started { worker, job, group, index, price, ended: false, audit };
         let before = self.attempts.insert(attempt, started);
         ensure(before.is_none(), || format!("attempt {attempt} was started twice"))
@@ -299,13 +320,16 @@ impl Books {
         let deposited: u64 = self.deposits.values().sum();
         ensure(sum == ledger.issued.0, || "the accounts do not sum to what was issued".into())?;
         ensure(deposited == ledger.issued.0, || "more was issued than came in".into())?;
+        let mut bonds = 0;
         for (requester, deposited) in &self.deposits {
             let free = core.balance(&Account::Requester(requester.clone())).0;
             let theirs = self.jobs.values().filter(|booked| self.plans[booked.plan].requester == *requester);
             let used: u64 = theirs.map(|booked| booked.cost.unwrap_or(booked.cap).0).sum();
-            ensure(free + used == *deposited, || format!("{requester}: {free} free and {used} used of {deposited}"))?;
+            let bond = (free + used).checked_sub(*deposited);
+            bonds += bond.ok_or_else(|| format!("{requester}: {free} free and {used} used of {deposited}"))?;
         }
-        Ok(())
+        let lost: u64 = self.forfeited.iter().map(|amount| amount.0).sum();
+        ensure(bonds == lost, || format!("requesters got {bonds} of bonds, and workers lost {lost}"))
     }
 
     /// What must hold of orders after every step.

@@ -47,6 +47,8 @@ impl World<'_> {
                 self.send_to_worker(worker, ToWorker::Acknowledge { batch, earned: Amount::ZERO });
                 Ok(())
             }
+            ToHub::Bids(bids) => self.tell(Event::BidsSealed { worker: id, bids }),
+            ToHub::Reveals(bids) => self.tell(Event::BidsOpened { worker: id, bids }),
             ToHub::Holds(held) => self.tell(Event::Holds { worker: id, held }),
             ToHub::Resting(devices) => self.tell(Event::DevicesRest { worker: id, devices }),
             ToHub::Saved { attempt, checkpoint } => self.tell(Event::Saved { worker: id, attempt, checkpoint }),
@@ -90,7 +92,10 @@ impl World<'_> {
             | Effect::AnnounceWorker { .. }
             | Effect::AnnounceFailure { .. }
             | Effect::DrawRound { .. }
-            | Effect::Accuse { .. } => {}
+            | Effect::Accuse { .. }
+            | Effect::InviteBid { .. }
+            | Effect::AskReveal { .. }
+            | Effect::DrawLot { .. } => {}
         }
     }
 
@@ -141,6 +146,16 @@ impl World<'_> {
                     let told = ToWorker::Screened { device, runtime, verdict };
                     self.send_to_worker(self.indices[worker.0 as usize], told);
                 }
+                Effect::InviteBid { worker, auction, device } => {
+                    if let Some(invitation) = self.hub.core.invitation(*worker, *auction, *device) {
+                        self.send_to_worker(self.indices[worker.0 as usize], ToWorker::Invite(vec![invitation]));
+                    }
+                }
+                Effect::AskReveal { worker, auction, device } => {
+                    let asked = ToWorker::Reveal(vec![(*auction, *device)]);
+                    self.send_to_worker(self.indices[worker.0 as usize], asked);
+                }
+                Effect::DrawLot { auction } => self.draw_lot(*auction),
                 Effect::DisconnectWorker { worker, .. } => self.hang_up(*worker),
                 Effect::RefuseWorker { session, .. } => self.refuse_worker(*session),
                 Effect::LockOrder { job } => self.send_lock(*job),

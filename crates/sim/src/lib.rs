@@ -4,6 +4,8 @@
 //! gives the same world, the same events and the same trace hash every time.
 
 mod agenda;
+mod award_books;
+mod bidding;
 mod books;
 mod cache;
 mod chain;
@@ -16,6 +18,7 @@ mod fetching;
 mod hub;
 mod hub_side;
 mod job_plan;
+pub mod market;
 mod order_books;
 #[cfg(test)]
 mod order_properties;

@@ -95,6 +95,9 @@ impl OrderBooks {
             | Event::RoundDrawn { .. }
             | Event::JobSubmitted { .. }
             | Event::JobCancelled { .. }
+            | Event::BidsSealed { .. }
+            | Event::BidsOpened { .. }
+            | Event::LotDrawn { .. }
             | Event::JobArchived { .. } => {}
         }
         Ok(BTreeMap::new())

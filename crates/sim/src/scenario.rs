@@ -3,6 +3,7 @@ use gleaner_core::Params;
 use gleaner_wire::job_file::Prefer;
 use gleaner_wire::{Address, Amount, ByteSize, DeviceKind, DeviceOffer, Each, Offer, Runtime, RuntimeOffer};
 
+use crate::bidding::Bidder;
 use crate::chain::{self, ChainPlan};
 use crate::chance::{Chance, mix_two};
 use crate::data_plan;
@@ -50,6 +51,7 @@ pub(crate) struct WorkerPlan {
     pub device_faults: u16,
     /// The account that is paid for its work, where money is on a chain.
     pub provider: Option<Address>,
+    pub bidder: Bidder,
 }
 
 /// Something that strikes a worker or the hub.
@@ -129,7 +131,7 @@ impl Scenario {
         let others = (scenario.workers.len() as u64).saturating_sub(UNIVERSAL as u64);
         let liar =
             (checks && others > 0 && chance.hits(WITH_A_LIAR)).then(|| UNIVERSAL as u32 + chance.below(others) as u32);
-        Self { screening, saving, checks, liar, ..scenario }
+        Self { screening, saving, checks, liar, ..scenario }.with_auctions()
     }
 
     /// A world of GPU workers and arrays of short tasks, as large as you like.
@@ -282,6 +284,7 @@ impl WorkerPlan {
             room: ROOM,
             device_faults: if flaky { faults.device_faults as u16 } else { 0 },
             provider: None,
+            bidder: Bidder::Honest,
         }
     }
 

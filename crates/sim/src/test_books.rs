@@ -112,8 +112,11 @@ impl TestBooks {
             | Event::TermsSeen { .. }
             | Event::StakeSeen { .. }
             | Event::JobCancelled { .. }
-            | Event::JobArchived { .. }
-            | Event::RoundDrawn { .. } => {}
+            | Event::RoundDrawn { .. }
+            | Event::BidsSealed { .. }
+            | Event::BidsOpened { .. }
+            | Event::LotDrawn { .. }
+            | Event::JobArchived { .. } => {}
         }
     }
 

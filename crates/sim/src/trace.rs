@@ -54,8 +54,15 @@ impl Trace {
                 let why = verdict.as_ref().err().map_or("", String::as_str);
                 (14, worker.0.into(), u64::from(*device) << 8 | *runtime as u64, why)
             }
-            Effect::DrawRound { round } => (15, *round, 0, ""),
-            Effect::Accuse { job } => (16, job.0, 0, ""),
+            Effect::DrawRound { round } => (18, *round, 0, ""),
+            Effect::Accuse { job } => (19, job.0, 0, ""),
+            Effect::InviteBid { worker, auction, device } => {
+                (15, u64::from(worker.0) << 16 | u64::from(*device), auction.0, "")
+            }
+            Effect::AskReveal { worker, auction, device } => {
+                (16, u64::from(worker.0) << 16 | u64::from(*device), auction.0, "")
+            }
+            Effect::DrawLot { auction } => (17, auction.0, 0, ""),
         };
         let mut record = [kind; 17];
         record[1..9].copy_from_slice(&first.to_le_bytes());

@@ -3,7 +3,7 @@
 //! It keeps to the protocol of `wire`; what goes wrong with it is done to it by the world.
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use gleaner_wire::{AttemptId, Cause, DataRef, Finished, Hash, Millis, Offer, Output, WorkerId};
+use gleaner_wire::{AttemptId, AuctionId, Cause, DataRef, Finished, Hash, Millis, Offer, OpenedBid, Output, WorkerId};
 
 use crate::cache::Cache;
 use crate::scenario::{MILLISECOND, WorkerPlan};
@@ -85,6 +85,8 @@ pub(crate) struct Worker {
     /// Device time used, in microseconds.
     pub used: u64,
     pub cache: Cache,
+    /// Bids that it has sealed.
+    pub bids: BTreeMap<(AuctionId, u16), OpenedBid>,
     devices: Vec<Device>,
 }
 
@@ -107,6 +109,7 @@ impl Worker {
             batches: 0,
             used: 0,
             cache: Cache::new(plan.line, plan.room),
+            bids: BTreeMap::new(),
             devices: Vec::new(),
         }
     }
@@ -236,6 +239,7 @@ impl Worker {
         self.unacknowledged.clear();
         self.devices.clear();
         self.resting.clear();
+        self.bids.clear();
     }
 
     /// Puts results into a batch that is kept until the hub says that it has it.

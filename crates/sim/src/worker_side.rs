@@ -104,6 +104,8 @@ impl World<'_> {
             }
             ToWorker::Cancel(attempts) => attempts.into_iter().for_each(|attempt| self.call_off(worker, attempt)),
             ToWorker::Acknowledge { batch, .. } => self.workers[worker as usize].acknowledge(batch),
+            ToWorker::Invite(invitations) => self.invited(worker, &invitations),
+            ToWorker::Reveal(asked) => self.open_bids(worker, &asked),
             ToWorker::Challenge { .. }
             | ToWorker::Refused { .. }
             | ToWorker::Spec { .. }
@@ -129,7 +131,9 @@ impl World<'_> {
             cause: truth.cause,
             sets: fetching::sets(spec),
         };
-        self.fetch_for(worker, start.attempt, held);
+        if !self.refuses_start(worker, start.attempt) {
+            self.fetch_for(worker, start.attempt, held);
+        }
     }
 
     pub fn note_end_of_run(&mut self, worker: u32, ends: impl IntoIterator<Item = RunEnd>) {

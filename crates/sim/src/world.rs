@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use gleaner_core::ledger::Account;
 use gleaner_core::{Effect, Event, Session, Ticket, plan};
-use gleaner_wire::{Amount, AttemptId, Cause, JobId, Millis, SignedOrder, ToHub, ToWorker, WorkerId};
+use gleaner_wire::{Amount, AttemptId, AuctionId, Cause, JobId, Millis, SignedOrder, ToHub, ToWorker, WorkerId};
 
 use crate::agenda::Agenda;
 use crate::books::{Books, ensure};
@@ -68,6 +68,8 @@ pub(crate) enum What {
     Drawn { round: u64 },
     /// Something happens on the chain.
     Chain(Step),
+    /// The hub's shell draws a lot for an auction.
+    Draw(AuctionId),
     /// The hub's timer rings.
     Timer(u64),
     /// The hub is back.
@@ -254,6 +256,7 @@ impl<'a> World<'a> {
             What::Archived(job) => return self.archive(job),
             What::Drawn { round } => return self.draw(round),
             What::Chain(step) => return self.chain_step(step),
+            What::Draw(auction) => return self.drawn(auction),
             What::Timer(at) => return self.ring(at),
             What::HubUp => {
                 self.hub_up = true;
@@ -407,6 +410,7 @@ impl<'a> World<'a> {
     /// All that must hold when every job has ended.
     fn look_back(&mut self) -> Result<(), String> {
         self.hub.core.check()?;
+        ensure(self.hub.core.auctions_open() == 0, || "auctions are left open".into())?;
         if self.watch == Watch::EveryStep {
             self.books.check_money(&self.hub.core)?;
             self.books.look_back(&self.hub.core)?;

@@ -114,6 +114,9 @@ pub struct JobView {
     /// How its results were checked.
     #[serde(default)]
     pub checks: Vec<ChecksView>,
+    /// What went to winners of auctions, most recent last; bounded.
+    #[serde(default)]
+    pub awards: Vec<AwardView>,
 }
 
 /// How many results were judged alike.
@@ -190,6 +193,25 @@ pub struct FailureView {
     pub consequence: String,
     /// When.
     pub at: Millis,
+}
+
+/// A task that went to the winner of an auction.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AwardView {
+    /// The task, as `name[index]`.
+    pub task: String,
+    /// The worker's name.
+    pub worker: String,
+    /// How many bids there were.
+    pub bids: u32,
+    /// What the winner asked for a second.
+    pub bid: Amount,
+    /// Its score: what a finished task is expected to cost by its bid.
+    pub score: Amount,
+    /// The best score that lost; none if nobody else bid.
+    pub second: Option<Amount>,
+    /// What is paid for a second.
+    pub price: Amount,
 }
 
 /// What a job would cost, before anything is paid.
@@ -319,6 +341,12 @@ pub struct WorkerView {
     pub earned: Amount,
     /// What of that was paid on the chain.
     pub settled: Amount,
+    /// What it lost of that in bonds: it won auctions and did not start.
+    #[serde(default)]
+    pub forfeited: Amount,
+    /// The share of attempts that it finishes, in thousandths.
+    #[serde(default)]
+    pub reliability_per_mille: u64,
     /// Learned speed of each device, 1000 being the reference machine.
     pub speeds: Vec<u32>,
     /// The devices that their owner needs now, by their position in the offer.

@@ -20,6 +20,7 @@ macro_rules! id {
 id!(JobId, u64, "A job, numbered by its hub from 1.");
 id!(WorkerId, u32, "A worker, numbered by its hub in the order of first joining.");
 id!(AttemptId, u64, "One try of a task on one worker; never used twice by a hub.");
+id!(AuctionId, u64, "An auction, counted by its hub from 1.");
 
 /// One task: the element `index` of the group `group` (a `[[task]]` of the job file) of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -7,6 +7,7 @@ extern crate alloc;
 
 mod address;
 mod amount;
+mod bid;
 mod cause;
 mod data;
 mod element;
@@ -30,12 +31,13 @@ pub mod render;
 
 pub use address::{Address, AddressError};
 pub use amount::{Amount, AmountError};
+pub use bid::{BIDS_MAX, Invitation, OpenedBid, SealedBid, seal_bid};
 pub use cause::Cause;
 pub use check::Check;
 pub use data::DataRef;
 pub use element::{Each, EachError, Extent, Rect};
 pub use hash::{BlobRef, Hash, HashError};
-pub use id::{AttemptId, JobId, TaskId, WorkerId, WorkerKey};
+pub use id::{AttemptId, AuctionId, JobId, TaskId, WorkerId, WorkerKey};
 pub use message::{
     DecodeError, Finished, Held, Outcome, Signed, StartAttempt, ToHub, ToWorker, challenge_bytes, decode, encode,
 };

@@ -7,8 +7,8 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{
-    Amount, AttemptId, Cause, Hash, JobId, MESSAGE_BYTES_MAX, Micros, Millis, Offer, Output, Runtime, TaskId, TaskSpec,
-    WorkerId, WorkerKey,
+    Amount, AttemptId, AuctionId, Cause, Hash, Invitation, JobId, MESSAGE_BYTES_MAX, Micros, Millis, Offer, OpenedBid,
+    Output, Runtime, SealedBid, TaskId, TaskSpec, WorkerId, WorkerKey,
 };
 
 /// One attempt to start.
@@ -141,6 +141,10 @@ pub enum ToWorker {
         /// The score by which it is chosen from now on, or why it gets no work.
         verdict: Result<u32, String>,
     },
+    /// Bid for these, if the owner wants to; at most [`crate::BIDS_MAX`] of them.
+    Invite(Vec<Invitation>),
+    /// Open the bids of these devices in these auctions: all bids are in.
+    Reveal(Vec<(AuctionId, u16)>),
 }
 
 /// From worker to hub.
@@ -196,6 +200,10 @@ pub enum ToHub {
     /// It holds this much of these datasets, and of no others that are worth mentioning; at most
     /// [`crate::HELD_MAX`] of them.
     Holds(Vec<Held>),
+    /// Sealed bids; at most [`crate::BIDS_MAX`] of them.
+    Bids(Vec<SealedBid>),
+    /// What opens bids; at most [`crate::BIDS_MAX`] of them.
+    Reveals(Vec<OpenedBid>),
 }
 
 /// Why bytes are not a message.

@@ -5,10 +5,10 @@ use std::num::NonZeroU32;
 use gleaner_wire::job_file::{JobFile, line_of};
 use gleaner_wire::render::{DeviceChoice, Format, Renderer, Source, Split};
 use gleaner_wire::{
-    Address, Amount, AttemptId, BlobRef, ByteSize, Cause, Check, DecodeError, DeviceKind, DeviceOffer, Each, Extent,
-    Finished, Hash, Held, Image, InputSpec, JobId, Limits, MESSAGE_BYTES_MAX, Micros, Millis, Offer, Outcome, Output,
-    Runtime, RuntimeOffer, Stage, StartAttempt, Sweep, TaskSpec, ToHub, ToWorker, Work, WorkerId, WorkerKey, decode,
-    encode,
+    Address, Amount, AttemptId, AuctionId, BlobRef, ByteSize, Cause, Check, DecodeError, DeviceKind, DeviceOffer, Each,
+    Extent, Finished, Hash, Held, Image, InputSpec, Invitation, JobId, Limits, MESSAGE_BYTES_MAX, Micros, Millis,
+    Offer, OpenedBid, Outcome, Output, Runtime, RuntimeOffer, SealedBid, Stage, StartAttempt, Sweep, TaskSpec, ToHub,
+    ToWorker, Work, WorkerId, WorkerKey, decode, encode,
 };
 use proptest::prelude::*;
 
@@ -48,6 +48,8 @@ fn to_worker() -> Vec<(ToWorker, &'static str)> {
         (ToWorker::Paused(true), "0801"),
         (ToWorker::Screened { device: 1, runtime: Runtime::Blender, verdict: Ok(700) }, "09010300bc05"),
         (ToWorker::Screened { device: 0, runtime: Runtime::Wasm, verdict: Err("x".into()) }, "090000010178"),
+        (ToWorker::Invite(vec![invitation()]), INVITE),
+        (ToWorker::Reveal(vec![(AuctionId(300), 1)]), "0b01ac0201"),
     ]
 }
 
@@ -92,6 +94,7 @@ fn to_hub() -> Vec<(ToHub, &'static str)> {
     let failed = Outcome::Failed { cause: Cause::TimeLimit, detail: "late".into() };
     let failed = Finished { attempt: AttemptId(6), ran: Micros(1), outcome: failed };
     let cancelled = Finished { attempt: AttemptId(7), ran: Micros(0), outcome: Outcome::Cancelled };
+    let revealed = OpenedBid { auction: AuctionId(3), device: 1, price: Amount(300), nonce: [1; 32] };
     vec![
         (ToHub::Hello { protocol: 2, key, signature, offer, resting: vec![1], held: vec![AttemptId(5)] }, HELLO),
         (ToHub::Heartbeat { held: vec![AttemptId(5)] }, "010105"),
@@ -101,7 +104,27 @@ fn to_hub() -> Vec<(ToHub, &'static str)> {
         (ToHub::Saved { attempt: AttemptId(5), checkpoint: Output::inline(b"42").expect("short") }, "050500023432"),
         (ToHub::Leaving, "06"),
         (ToHub::Holds(vec![Held { root: Hash([1; 32]), bytes: 300 }]), HOLDS),
+        (ToHub::Bids(vec![SealedBid { auction: AuctionId(3), device: 1, seal: Some(Hash([1; 32])) }]), BIDS),
+        (ToHub::Bids(vec![SealedBid { auction: AuctionId(3), device: 1, seal: None }]), "0801030100"),
+        (ToHub::Reveals(vec![revealed]), REVEALS),
     ]
+}
+
+fn invitation() -> Invitation {
+    Invitation {
+        auction: AuctionId(3),
+        device: 1,
+        job: JobId(3),
+        task: "t".into(),
+        lot: 2,
+        runtime: Runtime::Wgsl,
+        memory: ByteSize(300),
+        time_ms: Millis(60_000),
+        predicted: Some(Micros(1500)),
+        standing: Amount(100),
+        market: Amount(90),
+        within_ms: Millis(300),
+    }
 }
 
 fn rendering() -> TaskSpec {
@@ -153,6 +176,9 @@ const HELLO: &str = concat!(
     "77026575010404040404040404040404040404040404040404010108",
     "6c6c766d7069706580804001010001640101e80701ffff030001010105",
 );
+const INVITE: &str = "0a0103010301740201ac02e0d40301dc0b645aac02";
+const BIDS: &str = "08010301010101010101010101010101010101010101010101010101010101010101010101";
+const REVEALS: &str = "09010301ac020101010101010101010101010101010101010101010101010101010101010101";
 const HOLDS: &str = "07010101010101010101010101010101010101010101010101010101010101010101ac02";
 const FINISHED: &str = concat!(
     "02020305dc0b000194aa73e5d53ded06f0dcc593d9fe8a33664d3695be88d9fba0b872938059f2130106010104046c617465",

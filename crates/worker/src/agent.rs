@@ -5,10 +5,12 @@ use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
 use gleaner_wire::{
-    Amount, AttemptId, Cause, Finished, Held, JobId, Micros, Outcome, StartAttempt, TaskSpec, ToWorker,
+    Amount, AttemptId, BIDS_MAX, Cause, Finished, Held, Invitation, JobId, Micros, Outcome, StartAttempt, TaskSpec,
+    ToWorker,
 };
 use tokio::sync::watch;
 
+use crate::bidding::Bidding;
 use crate::depot::Depot;
 use crate::failure::Failure;
 use crate::group::{Group, Preparer, Ready};
@@ -45,6 +47,8 @@ pub struct Agent {
     pub(crate) group: String,
     /// What was earned on this hub.
     pub(crate) earned: watch::Sender<Amount>,
+    /// Its bids where tasks are sold by auction.
+    pub(crate) bidding: Arc<Bidding>,
 }
 
 impl Drop for Agent {
@@ -76,8 +80,8 @@ impl Agent {
         shared: Arc<Shared>,
         outbox: Arc<Outbox>,
         hub: HubLink,
-        depot: Arc<Depot>,
-        group: String,
+        (depot, group): (Arc<Depot>, String),
+        bidding: Bidding,
     ) -> Self {
         let cancels = shared.cancels.clone();
         let (holdings, groups) = (Mutex::default(), Mutex::default());
@@ -97,6 +101,7 @@ impl Agent {
             paused,
             group,
             earned: watch::Sender::default(),
+            bidding: Arc::new(bidding),
         }
     }
 
@@ -162,10 +167,20 @@ impl Agent {
             ToWorker::Paused(paused) => {
                 self.paused.send_replace(paused);
             }
+            ToWorker::Invite(invitations) => self.on_invite(invitations),
+            ToWorker::Reveal(asked) => self.bidding.open(&asked),
             // Only the owner wants to know, and the session tells.
             ToWorker::Screened { .. } => {}
         }
         Ok(None)
+    }
+
+    /// Bids are thought about beside everything else: the owner's own command may take its time.
+    fn on_invite(&self, mut invitations: Vec<Invitation>) {
+        invitations.truncate(BIDS_MAX);
+        let resting = self.resting.borrow().clone();
+        let is_free = move |device| !resting.contains(&device);
+        tokio::spawn(self.bidding.clone().answer(invitations, is_free));
     }
 
     /// A specification may come again on a new connection; what was made ready for it stays.
@@ -277,7 +292,8 @@ mod tests {
         let logs = mpsc::channel(1).0;
         let shared = Arc::new(Shared { delivery, cancels, logs: logs.clone(), idle: Arc::default() });
         let preparer = Preparer::new(depot.clone(), hub.clone(), None, Images::new(None, logs));
-        Arc::new(Agent::new(Vec::new(), preparer, shared, outbox, hub, depot, String::new()))
+        let bidding = Bidding::new(gleaner_wire::WorkerKey([1; 32]), gleaner_machine::Bid::Fixed, Vec::new());
+        Arc::new(Agent::new(Vec::new(), preparer, shared, outbox, hub, (depot, String::new()), bidding))
     }
 
     fn start(attempts: impl IntoIterator<Item = u64>) -> ToWorker {

@@ -13,6 +13,7 @@ pub mod wgsl;
 
 mod agent;
 mod arguments;
+mod bidding;
 mod cards;
 mod cell;
 mod config;

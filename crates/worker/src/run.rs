@@ -5,6 +5,7 @@ use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 
 use crate::agent::Agent;
+use crate::bidding::Bidding;
 use crate::config::{Config, Error, Report};
 use crate::deliver::Delivery;
 use crate::depot::Depot;
@@ -17,7 +18,7 @@ use crate::line;
 use crate::log::{PIECES_WAITING_MAX, Piece};
 use crate::outbox::Outbox;
 use crate::owner::{self, IdleGate, Watching};
-use crate::self_test::{Tested, self_test};
+use crate::self_test::{Tested, floors, self_test};
 use crate::session::{Ended, Sessions, stopped};
 use crate::watch::Cancels;
 
@@ -85,7 +86,9 @@ async fn assemble(
         .map(|(number, (engine, device))| Lane::start(&format!("device-{number}"), device.slots, engine, &shared));
     let lanes = lanes.collect::<Result<Vec<_>, _>>().map_err(Error::file("start threads for", &config.dir))?;
     let preparer = Preparer::new(depot.clone(), hub.clone(), tested.wasm, images);
-    Ok((Arc::new(Agent::new(lanes, preparer, shared, outbox, hub, depot, tested.group)), logs))
+    let floors = floors(config, &tested.devices)?;
+    let bidding = Bidding::new(identity.public(), config.preferences.bid.clone(), floors);
+    Ok((Arc::new(Agent::new(lanes, preparer, shared, outbox, hub, (depot, tested.group), bidding)), logs))
 }
 
 /// Looks for the owner before any work comes, and goes on looking.

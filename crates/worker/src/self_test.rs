@@ -98,6 +98,15 @@ fn price(config: &Config, device: &gleaner_machine::Device) -> Result<Amount, Ta
     Ok(asked.map_or(PRICE_DEFAULT, |asked| asked.per_second))
 }
 
+/// What each device must earn in a second to pay for its electricity, if the owner named a tariff.
+pub(crate) fn floors(config: &Config, devices: &[Vec<gleaner_machine::Device>]) -> Result<Vec<Option<Amount>>, Error> {
+    let floor = |cards: &Vec<gleaner_machine::Device>| {
+        let one = energy::floor(&cards[0], &config.preferences, None, KEPT_POINTS).map_err(Error::Tariff)?;
+        Ok(one.map(|one| Amount(one.per_second.0.saturating_mul(cards.len() as u64))))
+    };
+    devices.iter().map(floor).collect()
+}
+
 /// Adds containers and Blender to what a device offers; `cards` are the nodes of each of its cards.
 pub(crate) fn offer_cells(device: &mut Device, cells: Option<&Cells>, choice: DeviceChoice, cards: Vec<Vec<Node>>) {
     let Some(cells) = cells else { return };

@@ -138,7 +138,9 @@ impl Sessions<'_> {
             | ToWorker::Acknowledge { .. }
             | ToWorker::Forget(_)
             | ToWorker::Paused(_)
-            | ToWorker::Screened { .. } => return Err(lost(NO_SENSE)),
+            | ToWorker::Screened { .. }
+            | ToWorker::Invite(_)
+            | ToWorker::Reveal(_) => return Err(lost(NO_SENSE)),
         };
         let hello = ToHub::Hello {
             protocol: PROTOCOL,
@@ -162,7 +164,9 @@ impl Sessions<'_> {
             | ToWorker::Acknowledge { .. }
             | ToWorker::Forget(_)
             | ToWorker::Paused(_)
-            | ToWorker::Screened { .. } => Err(lost(NO_SENSE)),
+            | ToWorker::Screened { .. }
+            | ToWorker::Invite(_)
+            | ToWorker::Reveal(_) => Err(lost(NO_SENSE)),
         }
     }
 
@@ -236,6 +240,7 @@ impl Sessions<'_> {
                     let devices = resting.borrow_and_update().clone();
                     send(&mut sink, &ToHub::Resting(devices)).await?;
                 }
+                message = self.agent.bidding.next() => send(&mut sink, &message).await?,
                 Some((attempt, text)) = next_log(logs, &mut pieces, log_at) => {
                     log_at = Instant::now() + LOG_PAUSE;
                     send(&mut sink, &ToHub::Log { attempt, text }).await?;

@@ -45,7 +45,9 @@ mod tests {
 
     /// Transactions of different lengths, the shortest of which fit into the node above.
     fn transactions(count: usize) -> Vec<Bytes> {
-        (0..count).map(|number| vec![u8::try_from(number % 251).expect("below 251"); 1 + number * 7 % 150].into()).collect()
+        (0..count)
+            .map(|number| vec![u8::try_from(number % 251).expect("below 251"); 1 + number * 7 % 150].into())
+            .collect()
     }
 
     #[test]

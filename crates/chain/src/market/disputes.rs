@@ -139,12 +139,7 @@ mod tests {
     use super::*;
 
     fn question() -> Question {
-        Question {
-            chain_id: 7,
-            court: Address::repeat_byte(1),
-            dispute: U256::from(3),
-            subject: B256::repeat_byte(2),
-        }
+        Question { chain_id: 7, court: Address::repeat_byte(1), dispute: U256::from(3), subject: B256::repeat_byte(2) }
     }
 
     #[test]

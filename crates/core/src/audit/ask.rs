@@ -103,7 +103,7 @@ impl Core {
         if !(here && room && takes && fits) {
             return None;
         }
-        let placement = Placement { seat: juror.seat, task, why: Why::Audit(id), twin: None };
+        let placement = Placement { seat: juror.seat, task, why: Why::Audit(id), twin: None, price: None };
         let slot = self.assign(&placement, effects).ok()?;
         self.attempts.at_mut(slot).compare = compare.map(Box::new);
         Some(self.attempts.id(slot))

@@ -90,6 +90,7 @@ impl Core {
         let accusers = group.troubles.get(&attempt.index).map(|trouble| trouble.faults.clone()).unwrap_or_default();
         let worker = &mut self.workers[attempt.worker.0 as usize];
         worker.done += 1;
+        worker.reliability.finished();
         worker.trouble = worker.trouble.saturating_sub(1);
         if attempt.why == Why::Test {
             (worker.standing, worker.trouble) = (Standing::Good, 0);
@@ -136,10 +137,11 @@ impl Core {
     ) {
         self.hear(worker);
         let Some(slot) = self.attempts.slot(attempt) else { return };
-        let at = self.attempts.at(slot);
+        let at = self.attempts.at_mut(slot);
+        at.begun |= at.worker == worker;
         let (job, group, index) = (at.job, usize::from(at.group), at.index);
-        if at.worker == worker
-            && !at.is_audit()
+        let theirs = at.worker == worker && !at.is_audit();
+        if theirs
             && let Some(state) = self.jobs.get_mut(&job)
             && state.groups[group].checkpoints.insert(index, checkpoint).is_none()
         {

@@ -18,10 +18,13 @@ impl Core {
             for slot in self.workers[id.0 as usize].attempts.clone() {
                 let attempt = self.attempts.at_mut(slot);
                 attempt.lease = lease;
+                // Perhaps its worker was never told of it.
+                attempt.begun = true;
                 attempt.deadline = attempt.deadline.max(lease).after(self.params.lease_ms);
             }
             self.reset_alarm(id);
         }
+        self.close_all_auctions();
         self.relieve_all();
         let unsettled = self.jobs.values().filter_map(|job| match job.phase {
             Phase::Ordered => Some(Effect::LockOrder { job: job.id }),

@@ -13,6 +13,7 @@ use crate::effect::Effect;
 use crate::event::Ticket;
 use crate::job::{Group, Job, Phase, program_key, work_hash};
 use crate::ledger::Account;
+use crate::market::Sale;
 use crate::plan::{self, Graph};
 use crate::state::Core;
 
@@ -143,7 +144,9 @@ impl Core {
         }
         let (prefer, market) = (graph.prefer, graph.market);
         let groups = graph.groups.into_iter().zip(readers);
-        let groups = groups.map(|(plan, readers)| self.new_group(plan, readers, prefer, &counts)).collect();
+        let sale = Sale::of(market.mode);
+        let new = |(plan, readers)| Group { sale, ..self.new_group(plan, readers, prefer, &counts) };
+        let groups = groups.map(new).collect();
         Job {
             id,
             submission,
@@ -167,6 +170,7 @@ impl Core {
             ended_at: None,
             tallies: BTreeMap::new(),
             failures: VecDeque::new(),
+            awards: VecDeque::new(),
             order,
             crew: BTreeSet::new(),
             locked: false,
@@ -226,6 +230,7 @@ impl Core {
             tail_runs: 0,
             held_back_until: None,
             queued: false,
+            sale: Sale::Posted,
             plan,
         }
     }

@@ -13,6 +13,7 @@ impl Core {
             let attempt = self.attempts.at_mut(slot);
             if attempt.worker == id {
                 attempt.lease = lease;
+                attempt.begun = true;
             }
         }
     }

@@ -62,7 +62,9 @@ impl Core {
         let ours: BTreeSet<_> = ours.collect();
         for attempt in ours.intersection(&held) {
             let slot = self.attempts.slot(*attempt).expect("a worker's list holds running attempts");
-            self.attempts.at_mut(slot).lease = lease;
+            let attempt = self.attempts.at_mut(slot);
+            attempt.lease = lease;
+            attempt.begun = true;
         }
         for attempt in held.difference(&ours) {
             effects.push(Effect::CancelAttempt { worker: id, attempt: *attempt });

@@ -1,4 +1,5 @@
 //! The core's decisions, seen from outside: events go in, effects and views come out.
+mod auction;
 mod audits;
 mod budget;
 mod checkpoints;

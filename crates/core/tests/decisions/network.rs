@@ -185,6 +185,13 @@ impl Network {
         answer.expect("a submission is answered")
     }
 
+    /// Takes effects of a kind out of those that came since they were last taken.
+    pub fn take_effects(&mut self, of: impl Fn(&Effect) -> bool) -> Vec<Effect> {
+        let taken = self.effects.iter().filter(|effect| of(effect)).cloned().collect();
+        self.effects.retain(|effect| !of(effect));
+        taken
+    }
+
     /// The attempts that were sent to workers since the last look, with what their workers were told.
     pub fn started(&mut self) -> Vec<(WorkerId, StartAttempt)> {
         let starts = self.effects.iter().filter_map(|effect| match effect {

@@ -4,6 +4,7 @@ mod figure;
 mod floor;
 mod latency;
 mod local;
+mod market;
 mod memory;
 mod money;
 mod placement;
@@ -75,6 +76,12 @@ enum What {
     },
     /// Transfers, settlements and vouchers a second, and gas
     Money,
+    /// Auctions cleared and bids checked a second
+    Market {
+        /// How many bids an auction has
+        #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(1000..))]
+        bids: u32,
+    },
     /// How soon an owner has a device back, containers start, and four workers render a frame
     Provider {
         /// An image as a folder in OCI layout, with a shell in it
@@ -113,6 +120,7 @@ async fn measure(what: &What) -> Result<Vec<Figure>> {
         What::Provider { image, scene } => provider::measure(image, scene).await,
         What::Money => money::measure().await,
         What::Receipts => receipts::measure(),
+        What::Market { bids } => market::measure(*bids),
         What::HoldConnections => memory::hold_connections().await.map(|()| Vec::new()),
     }
 }

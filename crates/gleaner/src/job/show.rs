@@ -15,6 +15,9 @@ use crate::words;
 /// The most failures that are listed; `--json` has all that the hub keeps.
 const FAILURES_SHOWN_MAX: usize = 10;
 
+/// The most awards that are listed; `--json` has all that the hub keeps.
+const AWARDS_SHOWN_MAX: usize = 10;
+
 /// Options of `gleaner job show`.
 #[derive(clap::Args)]
 pub struct Args {
@@ -46,6 +49,9 @@ pub fn summary(view: &JobView) -> String {
     }
     if !view.checks.is_empty() {
         text += &format!("\n{}\n", checks(view));
+    }
+    if !view.awards.is_empty() {
+        text += &format!("\n{}\n", awards(view));
     }
     if !view.failures.is_empty() {
         text += &format!("\n{}\n", failures(view));
@@ -138,6 +144,32 @@ fn workers(view: &JobView) -> String {
         text += "\nDEVICE TIME is that of done tasks; EARNED includes failed attempts that the requester pays for.";
     }
     text
+}
+
+/// What went to winners of auctions, the most recent last.
+fn awards(view: &JobView) -> String {
+    let columns = [
+        ("AUCTION OF", Left),
+        ("WON BY", Left),
+        ("BIDS", Right),
+        ("BID A SECOND", Right),
+        ("SCORE", Right),
+        ("SECOND SCORE", Right),
+        ("PAID A SECOND", Right),
+    ];
+    let mut table = Table::new(columns);
+    for award in &view.awards[view.awards.len().saturating_sub(AWARDS_SHOWN_MAX)..] {
+        table.row([
+            award.task.clone(),
+            award.worker.clone(),
+            award.bids.to_string(),
+            words::money(award.bid),
+            words::money(award.score),
+            award.second.map_or_else(|| "none".to_owned(), words::money),
+            words::money(award.price),
+        ]);
+    }
+    table.render()
 }
 
 /// What failed and who paid, the most recent last.

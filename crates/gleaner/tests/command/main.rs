@@ -15,6 +15,7 @@ mod podman;
 mod programs;
 
 mod addon;
+mod auction;
 mod chaos;
 mod data;
 mod demo;

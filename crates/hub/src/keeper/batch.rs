@@ -51,6 +51,8 @@ impl Keeper {
             }
         }
         self.take_archived(&mut batch);
+        let lots = self.lots_due.drain(..).map(|auction| Event::LotDrawn { auction, seed: lot() });
+        batch.events.extend(lots);
         if self.timer.due(self.core.next_deadline(), now) {
             batch.events.push(Event::TimePassed);
         }
@@ -96,6 +98,8 @@ impl Keeper {
                 }
             }
             Report::Held(held) => self.take_held(worker, held, batch),
+            Report::Bids(bids) => batch.events.push(Event::BidsSealed { worker, bids }),
+            Report::Reveals(bids) => batch.events.push(Event::BidsOpened { worker, bids }),
             Report::Data(held) => batch.events.push(Event::Holds { worker, held }),
             Report::Finished { batch: number, results, signed } => {
                 self.take_results(worker, results, signed, batch);
@@ -198,6 +202,14 @@ impl Keeper {
             }
         }
     }
+}
+
+/// Chance for an auction with equal bids. A machine that gives none still has a clock that no bidder could foresee so exactly.
+fn lot() -> u64 {
+    getrandom::u64().unwrap_or_else(|_| {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        now.map_or(0, |now| u64::from(now.subsec_nanos()))
+    })
 }
 
 /// Journals that the worker was heard from, which ends its silence, once in a batch at most.

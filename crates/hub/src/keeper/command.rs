@@ -3,7 +3,9 @@ use crate::status::Status;
 use gleaner_core::plan::Graph;
 use gleaner_core::{Core, Event, Session, Ticket};
 use gleaner_wire::api::Submitted;
-use gleaner_wire::{AttemptId, Finished, Offer, Output, SignedOrder, ToWorker, WorkerId, WorkerKey};
+use gleaner_wire::{
+    AttemptId, Finished, Offer, OpenedBid, Output, SealedBid, SignedOrder, ToWorker, WorkerId, WorkerKey,
+};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -109,6 +111,10 @@ pub(crate) enum Report {
         /// The text.
         text: String,
     },
+    /// Sealed bids.
+    Bids(Vec<SealedBid>),
+    /// What opens bids.
+    Reveals(Vec<OpenedBid>),
 }
 
 /// A planned job.

@@ -2,7 +2,9 @@
 use super::Outgoing;
 use bytes::Bytes;
 use gleaner_core::{Core, Session};
-use gleaner_wire::{AttemptId, JobId, MESSAGE_BYTES_MAX, StartAttempt, ToWorker, WorkerId, encode};
+use gleaner_wire::{
+    AttemptId, AuctionId, BIDS_MAX, Invitation, JobId, MESSAGE_BYTES_MAX, StartAttempt, ToWorker, WorkerId, encode,
+};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -81,6 +83,8 @@ struct Connection {
     cancels: Vec<AttemptId>,
     forgets: Vec<JobId>,
     says: Vec<ToWorker>,
+    invitations: Vec<Invitation>,
+    reveals: Vec<(AuctionId, u16)>,
     acknowledge: Option<u64>,
     close: Option<String>,
     touched: bool,
@@ -122,6 +126,8 @@ impl Outboxes {
             cancels: Vec::new(),
             forgets: Vec::new(),
             says: Vec::new(),
+            invitations: Vec::new(),
+            reveals: Vec::new(),
             acknowledge: None,
             close: None,
             touched: false,
@@ -167,6 +173,20 @@ impl Outboxes {
     pub(super) fn say(&mut self, worker: WorkerId, messages: impl IntoIterator<Item = ToWorker>) {
         if let Some(connection) = self.touch(worker) {
             connection.says.extend(messages);
+        }
+    }
+
+    /// Invites to a bid.
+    pub(super) fn invite(&mut self, worker: WorkerId, invitation: Invitation) {
+        if let Some(connection) = self.touch(worker) {
+            connection.invitations.push(invitation);
+        }
+    }
+
+    /// Asks for a bid to be opened.
+    pub(super) fn reveal(&mut self, worker: WorkerId, auction: AuctionId, device: u16) {
+        if let Some(connection) = self.touch(worker) {
+            connection.reveals.push((auction, device));
         }
     }
 
@@ -251,6 +271,7 @@ impl Connection {
             sent &= self.backlog.push(&message);
         }
         sent &= self.send_starts();
+        sent &= self.send_auctions();
         while !self.cancels.is_empty() {
             let rest = self.cancels.split_off(self.cancels.len().min(CANCELS_PER_MESSAGE));
             let cancels = std::mem::replace(&mut self.cancels, rest);
@@ -259,6 +280,15 @@ impl Connection {
         for job in self.forgets.drain(..) {
             sent &= self.backlog.push(&ToWorker::Forget(job));
         }
+        sent
+    }
+
+    fn send_auctions(&mut self) -> bool {
+        let invited = self.invitations.chunks(BIDS_MAX).map(|some| ToWorker::Invite(some.to_vec()));
+        let revealed = self.reveals.chunks(BIDS_MAX).map(|some| ToWorker::Reveal(some.to_vec()));
+        let sent = invited.chain(revealed).fold(true, |sent, message| self.backlog.push(&message) && sent);
+        self.invitations.clear();
+        self.reveals.clear();
         sent
     }
 

@@ -26,6 +26,13 @@ impl Keeper {
                     self.outboxes.say(worker, [ToWorker::Screened { device, runtime, verdict }]);
                 }
                 Effect::Screen { worker, session, device, runtime } => self.screen(worker, session, device, runtime),
+                Effect::InviteBid { worker, auction, device } => {
+                    if let Some(invitation) = self.core.invitation(worker, auction, device) {
+                        self.outboxes.invite(worker, invitation);
+                    }
+                }
+                Effect::AskReveal { worker, auction, device } => self.outboxes.reveal(worker, auction, device),
+                Effect::DrawLot { auction } => self.lots_due.push(auction),
                 Effect::DisconnectWorker { worker, reason } => self.outboxes.close(worker, reason),
                 Effect::RefuseWorker { session, reason } => {
                     if let Some((outgoing, _, _)) = self.joins.remove(&session) {

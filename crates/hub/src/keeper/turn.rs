@@ -16,7 +16,7 @@ use crate::screen::Screener;
 use crate::status::Status;
 use gleaner_core::{Core, Effect, Event, Session, Ticket};
 use gleaner_wire::api::Submitted;
-use gleaner_wire::{Amount, AttemptId, JobId, Millis, WorkerId};
+use gleaner_wire::{Amount, AttemptId, AuctionId, JobId, Millis, WorkerId};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -72,6 +72,8 @@ pub(crate) struct Keeper {
     pub(super) outboxes: Outboxes,
     pub(super) joins: Joins,
     pub(super) gone: Vec<(WorkerId, Session)>,
+    /// Auctions that wait for a lot to be drawn.
+    pub(super) lots_due: Vec<AuctionId>,
     pub(super) submissions: HashMap<Ticket, oneshot::Sender<Result<Submitted, String>>>,
     pub(super) requesters: HashSet<String>,
     pub(super) credit: Amount,
@@ -129,6 +131,7 @@ impl Keeper {
             outboxes: Outboxes::default(),
             joins: HashMap::new(),
             gone: Vec::new(),
+            lots_due: Vec::new(),
             submissions: HashMap::new(),
             requesters,
             credit: parts.credit,
@@ -198,7 +201,7 @@ impl Keeper {
         let now = self.clock.now();
         let span = Timer::wait(self.core.next_deadline(), now);
         let span = live_due.map_or(span, |due| span.min(due.saturating_duration_since(Instant::now())));
-        let at_once = !self.to_archive.is_empty() || !self.gone.is_empty();
+        let at_once = !self.to_archive.is_empty() || !self.gone.is_empty() || !self.lots_due.is_empty();
         let span = if at_once { Duration::ZERO } else { span };
         let Self { inbox, ending, runtime, questions, .. } = self;
         runtime.block_on(async {

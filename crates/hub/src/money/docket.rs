@@ -308,12 +308,8 @@ mod tests {
     fn a_member_votes_once_and_evidence_is_found_by_its_hash() {
         let (_folder, docket) = docket();
         let (member, market) = (Account::from_words("ann"), Address::repeat_byte(1));
-        let question = gleaner_chain::market::Question {
-            chain_id: 1,
-            court: market,
-            dispute: U256::from(2),
-            subject: B256::ZERO,
-        };
+        let question =
+            gleaner_chain::market::Question { chain_id: 1, court: market, dispute: U256::from(2), subject: B256::ZERO };
         let first = question.vote(&member, Ruling::Claimant);
         docket.keep_vote(2, &first).expect("kept");
         docket.keep_vote(2, &question.vote(&member, Ruling::Defendant)).expect("passed over");
