@@ -37,7 +37,7 @@ pub struct Args {
     #[arg(long)]
     price: Option<HourlyPrice>,
     /// How to bid where tasks are sold by auction: fixed (the price), market, or a command that prints a price
-    #[arg(long, value_name = "fixed|market|COMMAND")]
+    #[arg(long, value_name = "HOW")]
     bid: Option<Bid>,
     /// How many tasks the processor takes at a time [default: its cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]

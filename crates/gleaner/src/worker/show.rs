@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use gleaner_client::Client;
 use gleaner_wire::api::{AuditsView, SeedingView, TestView, WorkerView};
-use gleaner_wire::{Runtime, WorkerId};
+use gleaner_wire::{Amount, Runtime, WorkerId};
 use serde::Serialize;
 
 use crate::output::{data, json};
@@ -103,7 +103,7 @@ fn render(worker: &WorkerView, seeding: &SeedingView) -> String {
         }
     }
     format!(
-        "worker {} · {} · {} · region {}\nkey {}\n{} done, {} failed or lost, {} running, {} earned\n{} of datasets sent to other workers\n{}\n{}",
+        "worker {} · {} · {} · region {}\nkey {}\n{} done, {} failed or lost, {} running, {} earned\nfinishes {} of what it is given{}\n{} of datasets sent to other workers\n{}\n{}",
         worker.id,
         words::plain(&worker.offer.name),
         worker.state,
@@ -113,8 +113,22 @@ fn render(worker: &WorkerView, seeding: &SeedingView) -> String {
         words::grouped(worker.failed),
         words::grouped(worker.running),
         words::money(worker.earned),
+        share(worker.reliability_per_mille),
+        bonds(worker),
         words::bytes(seeding.bytes),
         worker.audits.as_ref().map(audits).unwrap_or_default(),
         table.render()
     )
+}
+
+fn share(per_mille: u64) -> String {
+    format!("{}.{} %", per_mille / 10, per_mille % 10)
+}
+
+/// What the worker lost because it won auctions and did not start.
+fn bonds(worker: &WorkerView) -> String {
+    match worker.forfeited {
+        Amount::ZERO => String::new(),
+        lost => format!(", and lost {} in bonds: it won auctions and did not start", words::money(lost)),
+    }
 }

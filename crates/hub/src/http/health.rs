@@ -57,6 +57,9 @@ fn write_totals(text: &mut Text, totals: &Totals) {
     }
     text.counter("gleaner_results_late_total", "Results of attempts that did not run any more.", totals.results_late);
     text.counter("gleaner_second_attempts_total", "Attempts beside slow ones.", totals.second_attempts);
+    text.counter("gleaner_auctions_total", "Auctions opened.", totals.auctions_opened);
+    text.counter("gleaner_auctions_without_bids_total", "Auctions that nobody won.", totals.auctions_without_bids);
+    text.counter("gleaner_tasks_auctioned_total", "Tasks that went to winners.", totals.tasks_auctioned);
     text.gauge("gleaner_workers_online", "Workers that are connected.", totals.workers_online as f64);
     text.gauge("gleaner_attempts_running", "Attempts on workers.", totals.attempts_running as f64);
     text.gauge("gleaner_tasks_queued", "Tasks that wait.", totals.tasks_queued as f64);
