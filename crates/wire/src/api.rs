@@ -5,8 +5,10 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Amount, AttemptId, Cause, DataRef, DeviceKind, JobId, Millis, Offer, Output, Runtime, State, WorkerId, WorkerKey,
+    Amount, AttemptId, Cause, DataRef, JobId, Millis, Offer, Output, Runtime, State, WorkerId, WorkerKey,
 };
+
+pub use crate::prices::PriceView;
 
 /// An error, as RFC 9457 has it (`application/problem+json`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -308,17 +310,9 @@ pub struct WorkerView {
     pub resting: Vec<u16>,
     /// How each runtime of each device stands with the hub's tests; empty on a hub that does not test.
     pub tests: Vec<TestView>,
-}
-
-/// What is asked for a kind of device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PriceView {
-    /// The kind.
-    pub kind: DeviceKind,
-    /// The middle of what connected workers ask for a second of one slot.
-    pub per_second: Amount,
-    /// How many slots are offered.
-    pub slots: u64,
+    /// Whether the platform owns it, by the hub's own word.
+    #[serde(default)]
+    pub managed: bool,
 }
 
 /// How a runtime of a device stands with the hub's tests.

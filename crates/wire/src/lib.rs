@@ -8,6 +8,7 @@ extern crate alloc;
 mod address;
 mod amount;
 mod cause;
+mod class;
 mod data;
 mod element;
 mod hash;
@@ -22,11 +23,14 @@ mod standing;
 
 pub mod api;
 pub mod job_file;
+pub mod prices;
+pub mod query;
 pub mod render;
 
 pub use address::{Address, AddressError};
 pub use amount::{Amount, AmountError};
 pub use cause::Cause;
+pub use class::{Band, ClassError, DeviceClass};
 pub use data::DataRef;
 pub use element::{Each, EachError, Extent, Rect};
 pub use hash::{BlobRef, Hash, HashError};
