@@ -16,6 +16,7 @@ pub(crate) enum Alarm {
     Worker(WorkerId),
     Job(JobId),
     Shape(ShapeId),
+    Demand,
 }
 
 /// All alarms that are set.

@@ -115,4 +115,6 @@ pub enum Effect {
         /// Which.
         job: JobId,
     },
+    /// Tell whoever starts and stops managed workers that other numbers of them are wanted; `Core::demand` has them.
+    AnnounceDemand,
 }

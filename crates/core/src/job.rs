@@ -132,6 +132,8 @@ pub(crate) struct Group {
     pub held_back_until: Option<Millis>,
     /// Whether it stands in its shape's queue.
     pub queued: bool,
+    /// Since when it has, without a pause.
+    pub waits_since: Option<Millis>,
 }
 
 impl Group {

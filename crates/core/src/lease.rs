@@ -24,6 +24,7 @@ impl Core {
                     Alarm::Worker(worker) => self.on_worker_alarm(worker, effects),
                     Alarm::Job(job) => self.on_job_deadline(job, effects),
                     Alarm::Shape(shape) => self.on_revisit(shape),
+                    Alarm::Demand => self.on_demand_due(effects),
                 }
             }
         }

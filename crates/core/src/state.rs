@@ -12,10 +12,13 @@ use crate::event::Event;
 use crate::job::Job;
 use crate::learn::Programs;
 use crate::ledger::Ledger;
+use crate::managed::Managed;
+use crate::market::PriceIndex;
 use crate::memo::Memo;
 use crate::params::Params;
 use crate::place::{Classes, Index, Seat, SeatId, Shapes};
 use crate::pool::Worker;
+use crate::search::Search;
 use crate::share::Share;
 
 /// Counters since the hub was made; for metrics.
@@ -82,6 +85,12 @@ pub struct Core {
     pub(crate) memo: Memo,
     pub(crate) alarms: Alarms,
     pub(crate) totals: Totals,
+    /// What classes of devices are worth.
+    pub(crate) prices: PriceIndex,
+    /// The platform's own workers.
+    pub(crate) managed: Managed,
+    #[serde(skip)]
+    pub(crate) search: Search,
     /// Seats that may take work, and groups that may be placed, when the current event is done with.
     #[serde(skip)]
     pub(crate) hungry: Vec<SeatId>,
@@ -122,6 +131,9 @@ impl Core {
             memo: Memo::default(),
             alarms: Alarms::default(),
             totals: Totals::default(),
+            prices: PriceIndex::default(),
+            managed: Managed::default(),
+            search: Search::default(),
             hungry: Vec::new(),
             opened: BTreeSet::new(),
             relieve: false,
@@ -130,6 +142,7 @@ impl Core {
 
     /// Applies an event and says what is to be done about it.
     pub fn apply(&mut self, now: Millis, event: Event, effects: &mut Vec<Effect>) {
+        self.look_at_market(self.now.max(now), &event);
         self.now = self.now.max(now);
         match event {
             Event::HubStarted => self.on_hub_started(effects),
@@ -162,6 +175,8 @@ impl Core {
             Event::StakeSeen { provider, stake } => self.on_stake_seen(provider, stake, effects),
             Event::JobCancelled { job } => self.on_job_cancelled(job, effects),
             Event::JobArchived { job } => self.on_job_archived(job),
+            Event::WorkerManaged { key, managed } => self.on_worker_managed(key, managed, effects),
+            Event::DemandTermsSet { terms } => self.on_demand_terms_set(terms),
         }
         self.ring_alarms(effects);
         self.place_all(effects);
@@ -179,7 +194,9 @@ impl Core {
 
     /// The state out of a snapshot.
     pub fn restore(bytes: &[u8]) -> Result<Self, SnapshotError> {
-        postcard::from_bytes(bytes).map_err(|_| SnapshotError)
+        let mut core: Self = postcard::from_bytes(bytes).map_err(|_| SnapshotError)?;
+        core.note_all_seats();
+        Ok(core)
     }
 
     /// What to tell the worker of an attempt; `None` if it does not run any more.

@@ -1,11 +1,10 @@
 //! Views of the state, for people and for the API.
-use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use gleaner_wire::api::{
-    FailureView, GroupView, JobState, JobSummary, JobView, LedgerView, PriceView, TallyView, WorkerView,
+    FailureView, GroupView, JobState, JobSummary, JobView, LedgerView, TallyView, WorkerView,
 };
-use gleaner_wire::{Amount, AttemptId, DeviceKind, JobId, Output, WorkerId, WorkerKey};
+use gleaner_wire::{Amount, AttemptId, JobId, Output, WorkerId, WorkerKey};
 
 use crate::blame::{STOPPED_EARLY, consequence};
 use crate::job::{Failure, Group, Job, Phase};
@@ -131,27 +130,9 @@ impl Core {
             settled: self.ledger.paid(id),
             resting: self.resting(id),
             tests: worker.tests.states().collect(),
+            managed: worker.managed,
             speeds: seats.flat_map(|seat| seat.runtimes.iter().flatten().map(|offered| offered.speed)).collect(),
         })
-    }
-
-    /// What connected workers ask for each kind of device.
-    pub fn prices(&self) -> Vec<PriceView> {
-        let mut asked: BTreeMap<DeviceKind, Vec<(Amount, u64)>> = BTreeMap::new();
-        for seat in self.seats.iter().filter(|seat| seat.counted) {
-            asked.entry(seat.kind).or_default().push((seat.price, u64::from(seat.slots)));
-        }
-        let middle = |(kind, mut prices): (DeviceKind, Vec<(Amount, u64)>)| {
-            prices.sort_unstable();
-            let slots: u64 = prices.iter().map(|(_, slots)| slots).sum();
-            let mut below = 0;
-            let middle = prices.iter().find(|(_, asking)| {
-                below += asking;
-                below * 2 >= slots
-            });
-            middle.map(|(per_second, _)| PriceView { kind, per_second: *per_second, slots })
-        };
-        asked.into_iter().filter_map(middle).collect()
     }
 
     /// What a worker has earned, ever.

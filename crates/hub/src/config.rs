@@ -1,4 +1,5 @@
 //! What a hub is told when it starts. Read once, passed down.
+use crate::managed::ManagedConfig;
 use crate::money::{ChainConfig, FiatConfig};
 use gleaner_core::Params;
 use gleaner_wire::{Amount, ByteSize};
@@ -35,6 +36,8 @@ pub struct Config {
     pub chain: ChainConfig,
     /// How credits are sold for ordinary money, if they are.
     pub fiat: Option<FiatConfig>,
+    /// What the operator says of the platform's own workers.
+    pub managed: ManagedConfig,
     /// What the core goes by. Fixed when the journal is made; later values are ignored.
     pub params: Params,
 }
@@ -55,6 +58,7 @@ impl Config {
             inbox_user_bytes_max: ByteSize::mib(64 * 1024),
             chain: ChainConfig::None,
             fiat: None,
+            managed: ManagedConfig::default(),
             params: Params::default(),
         }
     }

@@ -109,7 +109,9 @@ impl Books {
             | Event::OrderRefused { .. }
             | Event::OrderClosed(_)
             | Event::TermsSeen { .. }
-            | Event::StakeSeen { .. } => Ok(Claim::default()),
+            | Event::StakeSeen { .. }
+            | Event::WorkerManaged { .. }
+            | Event::DemandTermsSet { .. } => Ok(Claim::default()),
         }
     }
 
@@ -214,7 +216,8 @@ impl Books {
             | Effect::RefuseJob { .. }
             | Effect::AnnounceJob { .. }
             | Effect::AnnounceWorker { .. }
-            | Effect::AnnounceFailure { .. } => Ok(()),
+            | Effect::AnnounceFailure { .. }
+            | Effect::AnnounceDemand => Ok(()),
         }
     }
 

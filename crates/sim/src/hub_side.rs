@@ -86,7 +86,8 @@ impl World<'_> {
             | Effect::RefuseJob { .. }
             | Effect::AnnounceJob { .. }
             | Effect::AnnounceWorker { .. }
-            | Effect::AnnounceFailure { .. } => {}
+            | Effect::AnnounceFailure { .. }
+            | Effect::AnnounceDemand => {}
         }
     }
 
@@ -151,7 +152,10 @@ impl World<'_> {
                     let takes = self.chain.as_mut().map_or(ARCHIVE_TIME, Chain::delay);
                     self.agenda.note(self.now + takes, What::Archived(*job));
                 }
-                Effect::AnnounceJob { .. } | Effect::AnnounceWorker { .. } | Effect::AnnounceFailure { .. } => {}
+                Effect::AnnounceJob { .. }
+                | Effect::AnnounceWorker { .. }
+                | Effect::AnnounceFailure { .. }
+                | Effect::AnnounceDemand => {}
             }
         }
     }

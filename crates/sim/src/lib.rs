@@ -19,6 +19,7 @@ mod job_plan;
 mod order_books;
 #[cfg(test)]
 mod order_properties;
+mod prices;
 #[cfg(test)]
 mod properties;
 mod report;
@@ -34,6 +35,7 @@ mod world;
 
 pub use compare::{Comparison, DataComparison, compare, compare_data, median};
 pub use faults::{Faults, FaultsError};
+pub use prices::{PricePhase, PriceRun, prices};
 pub use report::{Report, Violation};
 pub use seeds::{Summary, many, small};
 

@@ -94,7 +94,9 @@ impl OrderBooks {
             | Event::AttemptsFinished { .. }
             | Event::JobSubmitted { .. }
             | Event::JobCancelled { .. }
-            | Event::JobArchived { .. } => {}
+            | Event::JobArchived { .. }
+            | Event::WorkerManaged { .. }
+            | Event::DemandTermsSet { .. } => {}
         }
         Ok(BTreeMap::new())
     }

@@ -112,7 +112,9 @@ impl TestBooks {
             | Event::TermsSeen { .. }
             | Event::StakeSeen { .. }
             | Event::JobCancelled { .. }
-            | Event::JobArchived { .. } => {}
+            | Event::JobArchived { .. }
+            | Event::WorkerManaged { .. }
+            | Event::DemandTermsSet { .. } => {}
         }
     }
 

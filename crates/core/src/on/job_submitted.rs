@@ -220,6 +220,7 @@ impl Core {
             tail_runs: 0,
             held_back_until: None,
             queued: false,
+            waits_since: None,
             plan,
         }
     }

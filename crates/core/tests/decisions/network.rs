@@ -229,6 +229,13 @@ impl Network {
         self.connected[&worker]
     }
 
+    /// Takes out the effects that a test asks about.
+    pub fn take_effects(&mut self, wanted: impl Fn(&Effect) -> bool) -> Vec<Effect> {
+        let (taken, kept) = std::mem::take(&mut self.effects).into_iter().partition(|effect| wanted(effect));
+        self.effects = kept;
+        taken
+    }
+
     /// The one attempt that was started since the last look.
     pub fn started_one(&mut self) -> (WorkerId, StartAttempt) {
         let mut starts = self.started();

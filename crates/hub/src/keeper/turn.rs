@@ -9,6 +9,7 @@ use crate::journal::{self, Batch, Journal, Recovered};
 use crate::live::Live;
 use crate::lock::FolderLock;
 use crate::logs::LogWriter;
+use crate::managed::DemandBell;
 use crate::metrics::Metrics;
 use crate::money::Bell;
 use crate::screen::Screener;
@@ -50,6 +51,7 @@ pub(crate) struct Parts {
     pub(crate) inbox: Inbox,
     pub(crate) credit: Amount,
     pub(crate) bell: Bell,
+    pub(crate) demand: DemandBell,
     pub(crate) screener: Screener,
     pub(crate) live: Live,
     pub(crate) logs: LogWriter,
@@ -74,6 +76,7 @@ pub(crate) struct Keeper {
     pub(super) requesters: HashSet<String>,
     pub(super) credit: Amount,
     pub(super) bell: Bell,
+    pub(super) demand: DemandBell,
     pub(super) screener: Screener,
     pub(super) effects: Vec<Effect>,
     pub(super) to_archive: VecDeque<JobId>,
@@ -113,6 +116,11 @@ impl Timer {
 }
 
 impl Keeper {
+    /// The way to whoever runs the demand hook.
+    pub(crate) fn demand_bell(&self) -> DemandBell {
+        self.demand.clone()
+    }
+
     /// The way to the clerk of the money.
     pub(crate) fn bell(&self) -> Bell {
         self.bell.clone()
@@ -130,6 +138,7 @@ impl Keeper {
             requesters,
             credit: parts.credit,
             bell: parts.bell,
+            demand: parts.demand,
             screener: parts.screener,
             effects: Vec::new(),
             to_archive: VecDeque::new(),
