@@ -20,6 +20,8 @@ const UNIVERSAL: usize = 3;
 /// Small worlds in which workers are tested, and in which they save how far they are, per mille.
 const WITH_TESTS: u32 = 333;
 const WITH_CHECKPOINTS: u32 = 500;
+/// Worlds in which some workers are the platform's own, per mille.
+const WITH_MANAGED: u32 = 400;
 
 /// What reaches a machine in a second, and what it keeps, where nobody looks.
 const LINE: u64 = 12_500_000;
@@ -97,6 +99,8 @@ pub(crate) struct Scenario {
     pub screening: bool,
     /// Whether workers save how far their attempts are.
     pub saving: bool,
+    /// Whether the operator keeps changing which workers are the platform's own.
+    pub managing: bool,
 }
 
 impl Scenario {
@@ -117,7 +121,8 @@ impl Scenario {
         let chain = ChainPlan::drawn(seed, workers.len(), faults.calm_at_ms);
         let scenario = Self::with_fates(seed, replay, faults, workers, jobs, &mut chance).on(chain);
         let mut chance = Chance::new(mix_two(seed, 0x7e57));
-        Self { screening: chance.hits(WITH_TESTS), saving: chance.hits(WITH_CHECKPOINTS), ..scenario }
+        let (screening, saving) = (chance.hits(WITH_TESTS), chance.hits(WITH_CHECKPOINTS));
+        Self { screening, saving, managing: chance.hits(WITH_MANAGED), ..scenario }
     }
 
     /// A world of GPU workers and arrays of short tasks, as large as you like.
@@ -199,8 +204,8 @@ impl Scenario {
         fates: Vec<(u64, Fate)>,
     ) -> Self {
         let calm_at = faults.calm_at_ms * MILLISECOND;
-        let (chain, data_aware, screening, saving) = (None, true, false, false);
-        Self { seed, replay, faults, workers, jobs, fates, calm_at, chain, data_aware, screening, saving }
+        let (chain, data_aware, screening, saving, managing) = (None, true, false, false, false);
+        Self { seed, replay, faults, workers, jobs, fates, calm_at, chain, data_aware, screening, saving, managing }
     }
 }
 
