@@ -25,7 +25,9 @@ impl Core {
             let managed = self.managed.keys.contains(&worker.key);
             ensure(managed == worker.managed, || format!("worker {id} does not know whose it is"))?;
             let listed = self.managed.workers.contains(&WorkerId(id as u32));
-            ensure(managed == listed, || format!("worker {id} is among the managed ones and should not be, or the reverse"))?;
+            ensure(managed == listed, || {
+                format!("worker {id} is among the managed ones and should not be, or the reverse")
+            })?;
             let differs = worker.seats.iter().any(|seat| self.seats[seat.0 as usize].managed != managed);
             ensure(!differs, || format!("a seat of worker {id} does not know whose it is"))?;
         }

@@ -82,6 +82,10 @@ impl Core {
     pub(crate) fn on_demand_terms_set(&mut self, terms: Terms) {
         self.managed.demand.terms = terms;
         self.watch_demand();
+        // What waits may be late by now.
+        for (job, at) in self.waiting_groups().collect::<Vec<_>>() {
+            self.opened.insert((job, at));
+        }
     }
 
     /// Whether the community cannot do a group's waiting tasks in time.
@@ -114,9 +118,13 @@ impl Core {
         leaves
     }
 
-    fn look_when_late(&mut self, job: JobId, at: u16) {
+    /// Has a group looked at again when the community has had its time, if there is anybody else to do it.
+    pub(crate) fn look_when_late(&mut self, job: JobId, at: u16) {
+        if self.managed.workers.is_empty() {
+            return;
+        }
         let shape = self.jobs[&job].groups[usize::from(at)].shape;
-        if let Some(due) = self.late_at(job, at) {
+        if let Some(due) = self.late_at(job, at).filter(|due| *due > self.now) {
             self.revisit(shape, due);
         }
     }
@@ -127,6 +135,7 @@ impl Core {
             return None;
         }
         if !self.is_late(task.job, task.group) {
+            // Where nothing of the group waits yet, it will be looked at when it is put into its queue.
             self.look_when_late(task.job, task.group);
             return None;
         }

@@ -23,6 +23,7 @@ impl Core {
             shape.queues.entry(requester).or_default().insert((id, at));
             self.shapes.active.insert(shape_id);
             self.watch_demand();
+            self.look_when_late(id, at);
             return;
         }
         self.share.stop_waiting(requester);

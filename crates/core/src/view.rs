@@ -1,9 +1,7 @@
 //! Views of the state, for people and for the API.
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use gleaner_wire::api::{
-    FailureView, GroupView, JobState, JobSummary, JobView, LedgerView, TallyView, WorkerView,
-};
+use gleaner_wire::api::{FailureView, GroupView, JobState, JobSummary, JobView, LedgerView, TallyView, WorkerView};
 use gleaner_wire::{Amount, AttemptId, JobId, Output, WorkerId, WorkerKey};
 
 use crate::blame::{STOPPED_EARLY, consequence};

@@ -5,9 +5,6 @@ use gleaner_sim::{PricePhase, prices};
 fn prices_converge_when_supply_or_demand_shifts() {
     for seed in 1..=4 {
         let run = prices(seed);
-        for phase in &run.phases {
-            println!("seed {seed}: {phase:?}");
-        }
         let [usual, doubled, undone, halved, back] = run.phases.as_slice() else { panic!("five phases") };
         for phase in &run.phases {
             assert!(phase.settled_minutes.is_some(), "seed {seed}: {} never settles", phase.name);

@@ -55,9 +55,9 @@ impl<'a> Criteria<'a> {
     /// The seats of a cell between the prices, from a place on.
     pub fn walk<'c>(&self, cell: &'c Cell, after: Option<Cursor>) -> Range<'c, (Amount, SeatId)> {
         let first = Bound::Included((self.lowest, SeatId(0)));
-        let first = after.filter(|cursor| cursor.0 >= self.lowest).map_or(first, |Cursor(price, seat)| {
-            Bound::Excluded((price, seat))
-        });
+        let first = after
+            .filter(|cursor| cursor.0 >= self.lowest)
+            .map_or(first, |Cursor(price, seat)| Bound::Excluded((price, seat)));
         let nothing_left = after.is_some_and(|cursor| cursor.0 > self.highest) || self.lowest > self.highest;
         if nothing_left {
             return cell.range((Bound::Included((Amount(u64::MAX), SeatId(u32::MAX))), Bound::Unbounded));

@@ -48,6 +48,29 @@ fn a_managed_worker_takes_only_what_waits_too_long() {
 }
 
 #[test]
+fn what_nobody_else_can_do_waits_no_longer_than_stated() {
+    let mut network = hub(0);
+    manage(&mut network, "ours", true);
+    let ours = network.join(offer("ours", 1000, 10));
+    network.submit("ada", &job(vec![task("a")]));
+    network.wait(WAIT_MS - 100);
+    assert!(network.started().is_empty());
+    network.wait(200);
+    assert_eq!(network.started_one().0, ours);
+}
+
+#[test]
+fn a_shorter_wait_counts_at_once() {
+    let mut network = hub(0);
+    manage(&mut network, "ours", true);
+    let ours = network.join(offer("ours", 1000, 10));
+    network.submit("ada", &job(vec![task("a")]));
+    network.wait(2000);
+    network.apply(Event::DemandTermsSet { terms: Terms { wait_ms: Millis(1000), ..Terms::default() } });
+    assert_eq!(network.started_one().0, ours);
+}
+
+#[test]
 fn what_the_community_does_in_time_is_left_to_it() {
     let mut network = hub(0);
     manage(&mut network, "ours", true);

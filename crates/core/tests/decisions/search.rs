@@ -12,7 +12,7 @@ const REGIONS: [&str; 3] = ["eu", "us", "asia"];
 fn worker(number: u32) -> Offer {
     let mut one = offer(&format!("w{number}"), 1 + number * 37 % 900, u64::from(number % 7) * 50_000 + 10_000);
     one.region = REGIONS[number as usize % 3].into();
-    one.provider = (number % 2 == 0).then_some(Address([number as u8 % 5; 20]));
+    one.provider = number.is_multiple_of(2).then_some(Address([number as u8 % 5; 20]));
     let device = &mut one.devices[0];
     device.kind = KINDS[number as usize / 3 % 3];
     device.memory = ByteSize::mib(1024 * u64::from(number % 50 + 1));

@@ -56,8 +56,7 @@ pub async fn show(client: &Client, as_json: bool) -> Result<ExitCode> {
 }
 
 fn render(demand: &DemandView) -> String {
-    let columns =
-        [("CLASS", Left), ("WANTED", Right), ("ONLINE", Right), ("BUSY", Right), ("TASKS TOO LATE", Right)];
+    let columns = [("CLASS", Left), ("WANTED", Right), ("ONLINE", Right), ("BUSY", Right), ("TASKS TOO LATE", Right)];
     let mut table = Table::new(columns);
     for class in &demand.classes {
         table.row([

@@ -27,9 +27,8 @@ pub(super) async fn prices(
     let Some(text) = asked.class else {
         return Ok(Json(shared.keeper.ask(move |core| core.prices(now)).await?).into_response());
     };
-    let class: DeviceClass = text.parse().map_err(|error: gleaner_wire::ClassError| {
-        Problem::bad_request(error.to_string())
-    })?;
+    let class: DeviceClass =
+        text.parse().map_err(|error: gleaner_wire::ClassError| Problem::bad_request(error.to_string()))?;
     let history = shared.keeper.ask(move |core| core.price_history(class, now)).await?;
     let missing = || Problem::not_found(format!("no device of the class {class} has been on this hub yet"));
     Ok(Json(history.ok_or_else(missing)?).into_response())

@@ -54,11 +54,16 @@ impl<'a> Scanner<'a> {
         }
         if signs.is_empty() {
             let what = format!("`{}` is compared with nothing", field.word());
-            let help = format!("write one of {} after it, such as `{}`", join(Operator::ALL.map(Operator::sign)), field.example());
+            let help = format!(
+                "write one of {} after it, such as `{}`",
+                join(Operator::ALL.map(Operator::sign)),
+                field.example()
+            );
             return Err(QueryError::new(self.text, word, what).help(help));
         }
         let what = format!("`{}` is no operator", &self.text[from..self.at]);
-        Err(QueryError::new(self.text, signs, what).help(format!("use one of {}", join(Operator::ALL.map(Operator::sign)))))
+        Err(QueryError::new(self.text, signs, what)
+            .help(format!("use one of {}", join(Operator::ALL.map(Operator::sign)))))
     }
 
     /// The value after an operator.
