@@ -99,7 +99,9 @@ impl Core {
         }
         let seats = worker.seats.iter().map(|seat| &self.seats[seat.0 as usize]).filter(|seat| seat.offered);
         worker.slots_free = seats.map(|seat| seat.slots.saturating_sub(seat.in_flight)).sum();
-        worker.offer = offer;
+        let before = core::mem::replace(&mut worker.offer, offer);
+        self.search.name(&before.name, id, false);
+        self.search.name(&self.workers[id.0 as usize].offer.name, id, true);
         for seat in self.workers[id.0 as usize].seats.clone() {
             self.note_seat(seat);
         }

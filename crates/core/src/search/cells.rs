@@ -1,7 +1,7 @@
 //! The index: which seats are in which cell, by price.
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
-use gleaner_wire::{Amount, DeviceKind, Runtime};
+use gleaner_wire::{Amount, DeviceKind, Runtime, WorkerId};
 
 use super::criteria::Criteria;
 use crate::place::{Seat, SeatId, memory_step, octave};
@@ -53,6 +53,13 @@ pub(crate) struct Search {
     by_key: BTreeMap<Key, u32>,
     /// Where each seat is: its cell, and the price by which it is there.
     places: Vec<Option<(u32, Amount)>>,
+    /// Workers by a short hash of their names: whoever asks for a name gets few of a million to compare.
+    names: BTreeSet<(u32, WorkerId)>,
+}
+
+fn short_hash(name: &str) -> u32 {
+    let hash = blake3::hash(name.as_bytes());
+    u32::from_le_bytes(hash.as_bytes()[..4].try_into().expect("four bytes"))
 }
 
 impl Search {
@@ -73,6 +80,22 @@ impl Search {
         if let Some((cell, price)) = place {
             self.cells[cell as usize].1.insert((price, id));
         }
+    }
+
+    /// A worker has a name, or has it no more.
+    pub fn name(&mut self, name: &str, worker: WorkerId, has: bool) {
+        let entry = (short_hash(name), worker);
+        if has {
+            self.names.insert(entry);
+        } else {
+            self.names.remove(&entry);
+        }
+    }
+
+    /// Those who may have a name.
+    pub fn named(&self, name: &str) -> impl Iterator<Item = WorkerId> + '_ {
+        let hash = short_hash(name);
+        self.names.range((hash, WorkerId(0))..=(hash, WorkerId(u32::MAX))).map(|(_, worker)| *worker)
     }
 
     fn cell(&mut self, key: Key) -> u32 {

@@ -52,6 +52,12 @@ impl<'a> Criteria<'a> {
         Self { terms: &query.terms, regions, lowest: Amount(lowest), highest: Amount(highest) }
     }
 
+    /// The name that is asked for, if one is.
+    pub fn name(&self) -> Option<&'a str> {
+        let same = self.terms.iter().filter(|term| term.operator == Operator::Is);
+        same.filter_map(|term| if let Value::Name(name) = &term.value { Some(name.as_str()) } else { None }).next()
+    }
+
     /// The seats of a cell between the prices, from a place on.
     pub fn walk<'c>(&self, cell: &'c Cell, after: Option<Cursor>) -> Range<'c, (Amount, SeatId)> {
         let first = Bound::Included((self.lowest, SeatId(0)));

@@ -21,7 +21,7 @@ pub(crate) use cells::Search;
 use criteria::Criteria;
 
 /// Seats that are looked at for one page; a query that rules out almost all of them goes on with the next.
-const LOOKED_MAX: usize = 5000;
+const LOOKED_MAX: usize = 2000;
 /// The most workers on one page.
 pub const FOUND_MAX: usize = 1000;
 
@@ -68,6 +68,9 @@ impl Core {
     pub fn search(&self, query: &Query, limit: usize, after: Option<Cursor>) -> Found {
         let criteria = Criteria::new(query, &self.classes);
         let limit = limit.clamp(1, FOUND_MAX);
+        if let Some(found) = criteria.name().and_then(|name| self.search_named(&criteria, name, limit, after)) {
+            return found;
+        }
         let cells: Vec<_> = self.search.cells(&criteria).collect();
         let matches = cells.iter().map(|cell| cell.len() as u64).sum();
         let mut walks: Vec<_> = cells.into_iter().map(|cell| criteria.walk(cell, after)).collect();
@@ -86,6 +89,30 @@ impl Core {
         let exact = after.is_none();
         let matches = if exact { workers.len() as u64 } else { matches };
         Found { workers, next: None, matches, exact }
+    }
+
+    /// Those with a name; none if too many of them have it to look at all at once.
+    fn search_named(&self, criteria: &Criteria<'_>, name: &str, limit: usize, after: Option<Cursor>) -> Option<Found> {
+        let named: Vec<WorkerId> = self.search.named(name).take(LOOKED_MAX + 1).collect();
+        if named.len() > LOOKED_MAX {
+            return None;
+        }
+        let seats = named.iter().flat_map(|worker| self.workers[worker.0 as usize].seats.iter().copied());
+        let seats = seats.filter(|seat| self.seats[seat.0 as usize].offered);
+        let price = |seat: SeatId| self.seats[seat.0 as usize].price;
+        let found = seats.filter_map(|seat| Some((Cursor(price(seat), seat), self.match_of(criteria, seat)?)));
+        let mut found: Vec<(Cursor, WorkerId)> = found.collect();
+        found.sort_unstable();
+        let matches = found.len() as u64;
+        let first = after.map_or(0, |after| found.partition_point(|(cursor, _)| *cursor <= after));
+        let page = &found[first..found.len().min(first.saturating_add(limit))];
+        let more = first + page.len() < found.len();
+        Some(Found {
+            workers: page.iter().map(|(_, worker)| *worker).collect(),
+            next: page.last().map(|(cursor, _)| *cursor).filter(|_| more),
+            matches,
+            exact: after.is_none() && !more,
+        })
     }
 
     /// The same with all that is told of each worker.
@@ -118,6 +145,9 @@ impl Core {
 
     /// Makes the index anew.
     pub(crate) fn note_all_seats(&mut self) {
+        for (worker, id) in self.workers.iter().zip((0..).map(WorkerId)) {
+            self.search.name(&worker.offer.name, id, true);
+        }
         (0..self.seats.len() as u32).for_each(|id| self.note_seat(SeatId(id)));
     }
 }

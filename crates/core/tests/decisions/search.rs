@@ -160,6 +160,19 @@ fn a_query_finds_what_a_look_at_everybody_finds() {
 }
 
 #[test]
+fn many_of_one_name_are_found_page_by_page() {
+    let mut network = Network::new();
+    for number in 0..3000_u32 {
+        let mut key = [0; 32];
+        key[..4].copy_from_slice(&number.to_le_bytes());
+        let (session, offer) = (gleaner_core::Session(u64::from(number)), offer("worker", 1000, u64::from(number % 9)));
+        let event = Event::WorkerJoined { key: WorkerKey(key), session, offer, resting: vec![], held: vec![] };
+        network.core.apply(network.now, event, &mut Vec::new());
+    }
+    assert_eq!(all(&network.core, &query("name=worker"), 700).len(), 3000);
+}
+
+#[test]
 fn what_changes_is_found_as_it_is_now() {
     let mut network = Network::new();
     let id = network.join(offer("a", 1000, 100_000));
@@ -193,10 +206,12 @@ fn one_page_looks_at_a_bounded_number_of_seats() {
         let event = Event::WorkerJoined { key: WorkerKey(key), session, offer, resting: vec![], held: vec![] };
         network.core.apply(network.now, event, &mut Vec::new());
     }
-    let query = query("name=w5999");
-    let first = network.core.search(&query, 10, None);
+    network.apply(Event::WorkerLeft { worker: WorkerId(5999), session: gleaner_core::Session(5999) });
+    let first = network.core.search(&query("state=offline"), 10, None);
     assert!(first.workers.is_empty() && first.next.is_some() && !first.exact);
-    assert_eq!(network.core.search(&query, 10, first.next).workers, [WorkerId(5999)]);
+    assert_eq!(all(&network.core, &query("state=offline"), 10), [WorkerId(5999)]);
+    let named = network.core.search(&query("name=w5999"), 10, None);
+    assert!(named.exact && named.workers == [WorkerId(5999)], "a name is found at once");
 }
 
 proptest! {

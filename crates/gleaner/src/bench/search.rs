@@ -56,7 +56,7 @@ const QUERIES: [(&str, Matches); 6] = [
     }),
     ("device=gpu", |_| true),
     ("device=amd price<1", |one| one.kind == DeviceKind::Amd && one.is_below(1_000_000_000)),
-    ("score>=7900 region=asia", |one| one.score >= 7900 && one.region == "asia"),
+    ("score>=7000 region=asia", |one| one.score >= 7000 && one.region == "asia"),
     ("memory>=80GiB price<0.0721", |one| one.memory_gib >= 80 && one.is_below(72_100_000)),
     ("region=nowhere", |one| one.region == "nowhere"),
 ];
