@@ -1,7 +1,9 @@
 //! The questions and orders of the API, one method each.
 use gleaner_wire::api::{ExplainView, Health, JobSummary, JobView, LedgerView, ResultsPage, WorkerView};
+use gleaner_wire::prices::{DemandView, PriceHistory, PriceView};
+use gleaner_wire::query::WorkersPage;
 use gleaner_wire::receipt::TaskReceipt;
-use gleaner_wire::{JobId, WorkerId};
+use gleaner_wire::{DeviceClass, JobId, WorkerId};
 use reqwest::{Method, RequestBuilder};
 
 use crate::connection::Connection;
@@ -127,6 +129,34 @@ impl Client {
     /// The workers.
     pub async fn workers(&self) -> Result<Vec<WorkerView>, Error> {
         self.get("/workers").await
+    }
+
+    /// A page of the workers that match a query, cheapest first.
+    pub async fn search(&self, query: &str, limit: usize, cursor: Option<&str>) -> Result<WorkersPage, Error> {
+        let request = self.request(Method::GET, "/workers").query(&[("query", query)]).query(&[("limit", limit)]);
+        let request = if let Some(cursor) = cursor { request.query(&[("cursor", cursor)]) } else { request };
+        self.connection.json(request).await
+    }
+
+    /// Says whether the platform owns a worker, by its number or, if it has not joined yet, by its key.
+    pub async fn manage(&self, worker: &str, managed: bool) -> Result<Option<WorkerView>, Error> {
+        let action = if managed { "manage" } else { "unmanage" };
+        self.connection.json(self.request(Method::POST, &format!("/workers/{worker}/{action}"))).await
+    }
+
+    /// How many managed workers the hub wants.
+    pub async fn demand(&self) -> Result<DemandView, Error> {
+        self.get("/demand").await
+    }
+
+    /// What each class of devices is worth.
+    pub async fn prices(&self) -> Result<Vec<PriceView>, Error> {
+        self.get("/prices").await
+    }
+
+    /// What a class of devices was worth over time.
+    pub async fn price_history(&self, class: DeviceClass) -> Result<PriceHistory, Error> {
+        self.get(&format!("/prices?class={class}")).await
     }
 
     /// One worker.

@@ -17,6 +17,7 @@ pub(crate) enum Alarm {
     Job(JobId),
     Shape(ShapeId),
     Auction(AuctionId),
+    Demand,
 }
 
 /// All alarms that are set.

@@ -20,7 +20,23 @@ impl Core {
         self.check_claims()?;
         self.check_holders()?;
         self.check_workers()?;
-        self.check_auctions()
+        self.check_auctions()?;
+        self.check_managed()
+    }
+
+    fn check_managed(&self) -> Result<(), String> {
+        for (id, worker) in self.workers.iter().enumerate() {
+            let managed = self.managed.keys.contains(&worker.key);
+            ensure(managed == worker.managed, || format!("worker {id} does not know whose it is"))?;
+            let listed = self.managed.workers.contains(&WorkerId(id as u32));
+            ensure(managed == listed, || {
+                format!("worker {id} is among the managed ones and should not be, or the reverse")
+            })?;
+            let differs = worker.seats.iter().any(|seat| self.seats[seat.0 as usize].managed != managed);
+            ensure(!differs, || format!("a seat of worker {id} does not know whose it is"))?;
+        }
+        let offered = self.seats.iter().filter(|seat| seat.offered).count();
+        ensure(self.search.len() == offered, || format!("{} of {offered} seats can be found", self.search.len()))
     }
 
     fn check_job(&self, job: &Job) -> Result<(), String> {

@@ -149,4 +149,6 @@ pub enum Effect {
         /// For which auction.
         auction: AuctionId,
     },
+    /// Tell whoever starts and stops managed workers that other numbers of them are wanted; `Core::demand` has them.
+    AnnounceDemand,
 }

@@ -8,6 +8,7 @@ use gleaner_wire::{
 use serde::{Deserialize, Serialize};
 
 use crate::ledger::Account;
+use crate::market::Terms;
 use crate::plan::Graph;
 
 /// The shell's own number for a request that waits for an answer; it means nothing to the core.
@@ -216,5 +217,17 @@ pub enum Event {
         auction: AuctionId,
         /// The chance that decides.
         seed: u64,
+    },
+    /// The operator says whether the platform owns a worker, which may not have joined yet.
+    WorkerManaged {
+        /// Which.
+        key: WorkerKey,
+        /// Whether it does.
+        managed: bool,
+    },
+    /// The operator says when managed workers help and how many may be wanted.
+    DemandTermsSet {
+        /// What he says.
+        terms: Terms,
     },
 }

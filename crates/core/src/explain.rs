@@ -41,6 +41,7 @@ pub(crate) enum Because {
     AllBusy,
     LacksData,
     HeldBack,
+    Managed,
 }
 
 impl Core {
@@ -165,6 +166,7 @@ impl Core {
                 State::Available | State::Busy if self.is_stretched(seat.worker) => Because::StakeUsedUp,
                 State::Available | State::Busy if self.bids(seat) => Because::Bidding,
                 State::Available | State::Busy if seat.in_flight >= seat.slots => Because::AllBusy,
+                State::Available | State::Busy if seat.managed => Because::Managed,
                 State::Available | State::Busy => return None,
             }
         };
@@ -287,6 +289,10 @@ fn words(because: Because, count: u64, needs: &Needs) -> ReasonView {
         Because::LacksData => {
             ("lacks_data", "it would have to fetch the data first; devices that hold it will be done sooner".into())
         }
+        Because::Managed => (
+            "managed",
+            "it is the platform's own and takes only what has waited too long for all others".into(),
+        ),
         Because::HeldBack => ("held_back", "it is so slow that faster devices will be done sooner".into()),
     };
     reason(code, &text, Some(count))

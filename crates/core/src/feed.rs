@@ -58,8 +58,13 @@ impl Core {
     fn feed(&mut self, seat: SeatId, effects: &mut Vec<Effect>) {
         for _ in 0..self.params.in_flight_max {
             let Some(tier) = self.tier(seat) else { break };
+            // A managed seat gets what the community is too late with, one at a time, and doubles nothing.
+            let managed = self.seats[seat.0 as usize].managed;
+            if managed && tier == Tier::Ahead {
+                break;
+            }
             if !self.feed_one(seat, tier, effects) {
-                if tier == Tier::Idle {
+                if tier == Tier::Idle && !managed {
                     self.rescue(seat, effects);
                 }
                 break;
@@ -127,7 +132,7 @@ impl Core {
         if !sale.is_posted() && self.workers[worker.0 as usize].state != State::Probation {
             return self.take_to_auction(seat, tier, job, at, effects);
         }
-        if self.holds_back(seat, tier, job, at) {
+        if self.leaves_to_community(seat, job, at) || self.holds_back(seat, tier, job, at) {
             return Taken::No;
         }
         loop {
@@ -239,6 +244,7 @@ impl Core {
                 }
                 Found::Seat(..) | Found::TooDear | Found::None => false,
             };
+            let placed = placed || self.place_managed(task, effects);
             if !placed {
                 // Those without a history are all alike: if one finds no seat, none does.
                 skipped += 1;
@@ -382,8 +388,15 @@ impl Core {
         Some(Micros(at_best.saturating_add(u64::try_from(spread).unwrap_or(u64::MAX))))
     }
 
+    /// Gives an element to a managed seat, if the community is too late with it.
+    fn place_managed(&mut self, task: TaskId, effects: &mut Vec<Effect>) -> bool {
+        let runs = self.jobs.get(&task.job).is_some_and(|job| job.is_running() && !job.out_of_money);
+        let Some(seat) = runs.then(|| self.managed_seat(task)).flatten() else { return false };
+        matches!(self.take(seat, Tier::Idle, task, effects), Taken::Yes)
+    }
+
     /// Looks again at what was held back when its time is over, or earlier if something else of the shape is due before.
-    fn revisit(&mut self, shape: ShapeId, at: Millis) {
+    pub(crate) fn revisit(&mut self, shape: ShapeId, at: Millis) {
         if self.shapes[shape].revisit.is_none_or(|set| at < set) {
             let at = self.alarms.set(at, Alarm::Shape(shape));
             self.shapes[shape].revisit = Some(at);

@@ -142,6 +142,8 @@ pub(crate) struct Group {
     pub queued: bool,
     /// How what waits is given out just now.
     pub sale: Sale,
+    /// Since when it has, without a pause.
+    pub waits_since: Option<Millis>,
 }
 
 impl Group {

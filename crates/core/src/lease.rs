@@ -25,6 +25,7 @@ impl Core {
                     Alarm::Job(job) => self.on_job_deadline(job, effects),
                     Alarm::Shape(shape) => self.on_revisit(shape),
                     Alarm::Auction(auction) => self.on_auction_alarm(auction, effects),
+                    Alarm::Demand => self.on_demand_due(effects),
                 }
             }
         }

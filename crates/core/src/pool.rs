@@ -93,6 +93,8 @@ pub(crate) struct Worker {
     pub standing: Standing,
     /// Whether it was paused through the hub, which outlasts its connection.
     pub paused: bool,
+    /// Whether the platform owns it.
+    pub managed: bool,
     pub key: WorkerKey,
     pub offer: Offer,
     pub session: Option<Session>,
@@ -129,6 +131,7 @@ impl Worker {
             seats: Vec::new(),
             attempts: Vec::new(),
             paused: false,
+            managed: false,
             slots_free: 0,
             done: 0,
             failed: 0,

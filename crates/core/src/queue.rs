@@ -15,6 +15,7 @@ impl Core {
             return;
         }
         group.queued = waits;
+        group.waits_since = waits.then_some(self.now);
         let (requester, shape_id) = (job.requester, group.shape);
         let shape = &mut self.shapes[shape_id];
         if waits {
@@ -22,6 +23,8 @@ impl Core {
             shape.waiting.insert((clock, requester));
             shape.queues.entry(requester).or_default().insert((id, at));
             self.shapes.active.insert(shape_id);
+            self.watch_demand();
+            self.look_when_late(id, at);
             return;
         }
         self.share.stop_waiting(requester);

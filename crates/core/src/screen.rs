@@ -229,15 +229,16 @@ impl Core {
         let Some(at) = worker.seats.get(usize::from(device)).copied() else { return };
         let Some(offered) = worker.offer.devices.get(usize::from(device)).cloned() else { return };
         let old = &self.seats[at.0 as usize];
-        let (counted, region, in_flight, backlog, resting) =
-            (old.counted, old.region, old.in_flight, old.backlog, old.resting);
+        let (counted, region, in_flight, backlog, resting, follows) =
+            (old.counted, old.region, old.in_flight, old.backlog, old.resting, old.follows);
         let testing = worker.tests.is_testing(device);
         self.count_seat(at, false);
         self.unlist(at);
         let seat = self.seat_of(id, device, region, &offered);
-        self.seats[at.0 as usize] = Seat { in_flight, backlog, resting, testing, ..seat };
+        self.seats[at.0 as usize] = Seat { in_flight, backlog, resting, testing, follows, ..seat };
         self.count_seat(at, counted);
         self.relist(at);
+        self.note_seat(at);
         self.hungry.push(at);
     }
 }

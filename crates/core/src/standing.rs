@@ -54,8 +54,9 @@ impl Core {
             self.listings += 1;
             let seat = &mut self.seats[id.0 as usize];
             seat.listed = Some((tier, self.listings));
+            let index = if seat.managed { &mut self.managed.index } else { &mut self.index };
             for offered in seat.runtimes.iter().flatten() {
-                self.index.insert(tier, offered.class, offered.cell, self.listings, id);
+                index.insert(tier, offered.class, offered.cell, self.listings, id);
             }
         }
     }
@@ -64,8 +65,9 @@ impl Core {
     pub(crate) fn unlist(&mut self, id: SeatId) {
         let seat = &mut self.seats[id.0 as usize];
         if let Some((tier, since)) = seat.listed.take() {
+            let index = if seat.managed { &mut self.managed.index } else { &mut self.index };
             for offered in seat.runtimes.iter().flatten() {
-                self.index.remove(tier, offered.class, offered.cell, since, id);
+                index.remove(tier, offered.class, offered.cell, since, id);
             }
         }
     }
@@ -99,7 +101,8 @@ impl Core {
     /// Notes the speed that was learned; the seat moves to another cell if that changes its place in the order.
     pub(crate) fn set_speed(&mut self, id: SeatId, runtime: Runtime, speed: u32) {
         let seat = &mut self.seats[id.0 as usize];
-        let (listed, counted, slots, price) = (seat.listed, seat.counted, seat.slots, seat.price);
+        let (listed, slots, price, managed) = (seat.listed, seat.slots, seat.price, seat.managed);
+        let counted = seat.counted && !managed;
         let Some(offered) = seat.runtimes.iter_mut().flatten().find(|offered| offered.runtime == runtime) else {
             return;
         };
@@ -117,8 +120,9 @@ impl Core {
             self.classes.count(class, new, slots, speed, true);
         }
         if let Some((tier, since)) = listed {
-            self.index.remove(tier, class, old, since, id);
-            self.index.insert(tier, class, new, since, id);
+            let index = if managed { &mut self.managed.index } else { &mut self.index };
+            index.remove(tier, class, old, since, id);
+            index.insert(tier, class, new, since, id);
         }
     }
 
@@ -178,6 +182,10 @@ impl Core {
             return;
         }
         seat.counted = online;
+        // What the fleet can do is what the community can.
+        if seat.managed {
+            return;
+        }
         for offered in seat.runtimes.iter().flatten() {
             self.classes.count(offered.class, offered.cell, seat.slots, offered.speed, online);
         }

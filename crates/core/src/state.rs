@@ -13,11 +13,13 @@ use crate::event::Event;
 use crate::job::Job;
 use crate::learn::Programs;
 use crate::ledger::Ledger;
-use crate::market::Auctions;
+use crate::managed::Managed;
+use crate::market::{Auctions, PriceIndex};
 use crate::memo::Memo;
 use crate::params::Params;
 use crate::place::{Classes, Index, Seat, SeatId, Shapes};
 use crate::pool::Worker;
+use crate::search::Search;
 use crate::share::Share;
 
 /// Counters since the hub was made; for metrics.
@@ -107,6 +109,12 @@ pub struct Core {
     pub(crate) alarms: Alarms,
     pub(crate) auctions: Auctions,
     pub(crate) totals: Totals,
+    /// What classes of devices are worth.
+    pub(crate) prices: PriceIndex,
+    /// The platform's own workers.
+    pub(crate) managed: Managed,
+    #[serde(skip)]
+    pub(crate) search: Search,
     /// Seats that may take work, and groups that may be placed, when the current event is done with.
     #[serde(skip)]
     pub(crate) hungry: Vec<SeatId>,
@@ -150,6 +158,9 @@ impl Core {
             alarms: Alarms::default(),
             auctions: Auctions::default(),
             totals: Totals::default(),
+            prices: PriceIndex::default(),
+            managed: Managed::default(),
+            search: Search::default(),
             hungry: Vec::new(),
             opened: BTreeSet::new(),
             relieve: false,
@@ -158,6 +169,7 @@ impl Core {
 
     /// Applies an event and says what is to be done about it.
     pub fn apply(&mut self, now: Millis, event: Event, effects: &mut Vec<Effect>) {
+        self.look_at_market(self.now.max(now), &event);
         self.now = self.now.max(now);
         match event {
             Event::HubStarted => self.on_hub_started(effects),
@@ -196,6 +208,8 @@ impl Core {
             Event::BidsSealed { worker, bids } => self.on_bids_sealed(worker, &bids, effects),
             Event::BidsOpened { worker, bids } => self.on_bids_opened(worker, &bids, effects),
             Event::LotDrawn { auction, seed } => self.on_lot_drawn(auction, seed, effects),
+            Event::WorkerManaged { key, managed } => self.on_worker_managed(key, managed, effects),
+            Event::DemandTermsSet { terms } => self.on_demand_terms_set(terms),
         }
         self.ring_alarms(effects);
         self.place_all(effects);
@@ -214,7 +228,9 @@ impl Core {
 
     /// The state out of a snapshot.
     pub fn restore(bytes: &[u8]) -> Result<Self, SnapshotError> {
-        postcard::from_bytes(bytes).map_err(|_| SnapshotError)
+        let mut core: Self = postcard::from_bytes(bytes).map_err(|_| SnapshotError)?;
+        core.note_all_seats();
+        Ok(core)
     }
 
     /// What to tell the worker of an attempt; `None` if it does not run any more.

@@ -1,12 +1,10 @@
 //! Views of the state, for people and for the API.
-use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use gleaner_wire::api::{
-    AuditsView, ChecksView, FailureView, GroupView, JobState, JobSummary, JobView, LedgerView, PriceView, TallyView,
-    WorkerView,
+    AuditsView, ChecksView, FailureView, GroupView, JobState, JobSummary, JobView, LedgerView, TallyView, WorkerView,
 };
-use gleaner_wire::{Amount, AttemptId, DeviceKind, JobId, Output, TaskId, WorkerId, WorkerKey};
+use gleaner_wire::{Amount, AttemptId, JobId, Output, TaskId, WorkerId, WorkerKey};
 
 use crate::attempt::Why;
 use crate::audit::Verdict;
@@ -176,6 +174,7 @@ impl Core {
             resting: self.resting(id),
             tests: worker.tests.states().collect(),
             audits: self.params.checks.then(|| self.audits_view(id)),
+            managed: worker.managed,
             speeds: seats.flat_map(|seat| seat.runtimes.iter().flatten().map(|offered| offered.speed)).collect(),
         })
     }
@@ -184,25 +183,6 @@ impl Core {
         let RateView { rate, by_record, by_stake, record, stake, exposure, exposure_max } = self.audit_rate(id);
         let Record { good, bad, given_up } = record;
         AuditsView { rate, by_record, by_stake, good, bad, given_up, stake, exposure, exposure_max }
-    }
-
-    /// What connected workers ask for each kind of device.
-    pub fn prices(&self) -> Vec<PriceView> {
-        let mut asked: BTreeMap<DeviceKind, Vec<(Amount, u64)>> = BTreeMap::new();
-        for seat in self.seats.iter().filter(|seat| seat.counted) {
-            asked.entry(seat.kind).or_default().push((seat.price, u64::from(seat.slots)));
-        }
-        let middle = |(kind, mut prices): (DeviceKind, Vec<(Amount, u64)>)| {
-            prices.sort_unstable();
-            let slots: u64 = prices.iter().map(|(_, slots)| slots).sum();
-            let mut below = 0;
-            let middle = prices.iter().find(|(_, asking)| {
-                below += asking;
-                below * 2 >= slots
-            });
-            middle.map(|(per_second, _)| PriceView { kind, per_second: *per_second, slots })
-        };
-        asked.into_iter().filter_map(middle).collect()
     }
 
     /// What a worker has earned, ever.

@@ -1,4 +1,6 @@
 //! `gleaner hub`: runs a hub until Ctrl-C.
+mod managed;
+
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -25,6 +27,12 @@ enum Verb {
     /// Compare the running hub's books with the chain, to the last unit
     Reconcile {
         /// Print the comparison as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show how many managed workers of which class the running hub wants
+    Demand {
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
@@ -84,6 +92,8 @@ pub struct Args {
     /// Listen on an address that other machines reach, although HTTP is not encrypted
     #[arg(long)]
     allow_remote: bool,
+    #[command(flatten)]
+    managed: managed::Args,
 }
 
 /// Bids must have time to come, and nobody waits for a minute.
@@ -180,8 +190,10 @@ async fn reconcile(settings: &Settings, as_json: bool) -> Result<ExitCode> {
 
 /// Runs the hub. Its address is the one line on stdout, and in the file `address` for other commands.
 pub async fn perform(settings: &Settings, args: &Args) -> Result<ExitCode> {
-    if let Some(Verb::Reconcile { json }) = args.verb {
-        return reconcile(settings, json).await;
+    match args.verb {
+        Some(Verb::Reconcile { json }) => return reconcile(settings, json).await,
+        Some(Verb::Demand { json }) => return managed::show(&settings.client().await?, json).await,
+        None => {}
     }
     let mut interrupt = Interrupt::listen()?;
     private_files();
@@ -204,6 +216,7 @@ pub async fn perform(settings: &Settings, args: &Args) -> Result<ExitCode> {
             reveal_ms: args.bid_time,
             ..Params::default()
         },
+        managed: args.managed.config(),
         ..gleaner_hub::Config::new(&folder, args.listen)
     };
     let mut hub = gleaner_hub::start(config).await?;

@@ -19,6 +19,7 @@ mod order;
 mod output;
 mod pending;
 mod price;
+mod prices;
 mod progress;
 mod purse;
 mod quote;
@@ -79,6 +80,9 @@ enum Verb {
     /// Look at workers and steer them
     #[command(subcommand)]
     Worker(worker::Verb),
+    /// See what devices are worth
+    #[command(subcommand)]
+    Price(prices::Verb),
     /// Look at your money and move it
     Wallet(wallet::Args),
     /// Look at stake, put it up and take it out
@@ -153,6 +157,7 @@ async fn perform(cli: Cli) -> Result<ExitCode> {
         Verb::Job(verb) => job::perform(settings, verb).await,
         Verb::Data(verb) => data::perform(settings, verb).await,
         Verb::Worker(verb) => worker::perform(settings, verb).await,
+        Verb::Price(verb) => prices::perform(settings, verb).await,
         Verb::Wallet(args) => wallet::perform(settings, args).await,
         Verb::Stake(args) => stake::perform(settings, args).await,
         Verb::Vote(args) => vote::perform(settings, args).await,

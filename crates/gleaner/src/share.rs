@@ -6,8 +6,7 @@ use anyhow::{Context, Result};
 use gleaner_chain::wallet;
 use gleaner_client::{Client, Token};
 use gleaner_hub::money::ChainView;
-use gleaner_wire::api::PriceView;
-use gleaner_wire::{Address, Amount, DeviceKind, Millis, Offer};
+use gleaner_wire::{Address, Amount, DeviceClass, Millis, Offer};
 use gleaner_worker::machine::preferences::{Price, Unknown, YieldToInput};
 use gleaner_worker::machine::{Bid, Preferences};
 use gleaner_worker::{Config, Finding, Report};
@@ -33,7 +32,7 @@ pub struct Args {
     /// Region this machine is in
     #[arg(long, default_value = "local")]
     region: String,
-    /// Price for an hour of one device or processor slot [default: what others ask for such a device]
+    /// Price for an hour of one device or processor slot [default: what the hub's index suggests]
     #[arg(long)]
     price: Option<HourlyPrice>,
     /// How to bid where tasks are sold by auction: fixed (the price), market, or a command that prints a price
@@ -181,11 +180,11 @@ impl Args {
     }
 }
 
-/// What others ask for a second, by kind of device: the middle of the prices of those that are connected.
-async fn market(config: &Config) -> Vec<(DeviceKind, Amount)> {
+/// What the hub's index suggests for a second, by class of device.
+async fn market(config: &Config) -> Vec<(DeviceClass, Amount)> {
     let Ok(client) = Client::new(&config.hub, Token::new(""), "provider") else { return Vec::new() };
-    let Ok(prices) = client.get::<Vec<PriceView>>("/prices").await else { return Vec::new() };
-    prices.into_iter().map(|price| (price.kind, price.per_second)).collect()
+    let Ok(prices) = client.prices().await else { return Vec::new() };
+    prices.into_iter().map(|price| (price.class, price.per_second)).collect()
 }
 
 /// The account that is paid, with its stake in place; none if the hub's money is on no chain. A worker has a wallet of

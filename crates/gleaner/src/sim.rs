@@ -1,5 +1,6 @@
 //! `gleaner sim`: seeded worlds around the real core, and the core against plain schedulers.
 mod market;
+mod prices;
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -57,6 +58,14 @@ enum Verb {
     Market {
         /// How many auctions
         #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+        /// The first seed
+        #[arg(long, value_name = "SEED", default_value_t = 1)]
+        from: u64,
+    },
+    /// Show how prices answer load that doubles and supply of which half goes away
+    Prices {
+        /// How many seeds
+        #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1000))]
         seeds: u64,
         /// The first seed
         #[arg(long, value_name = "SEED", default_value_t = 1)]
@@ -78,6 +87,7 @@ pub fn perform(args: &Args) -> Result<ExitCode> {
     match (&args.verb, args.seeds) {
         (Some(Verb::Compare { seeds, from }), _) => compare(*from, *seeds, args.json),
         (Some(Verb::Market { seeds, from }), _) => market::perform(*from, *seeds, args.json),
+        (Some(Verb::Prices { seeds, from }), _) => prices::perform(*from, *seeds, args.json),
         (None, Some(seeds)) => many(args, seeds, threads),
         (None, None) => one(args),
     }

@@ -1,4 +1,5 @@
 //! What a hub is told when it starts. Read once, passed down.
+use crate::managed::ManagedConfig;
 use crate::money::{ChainConfig, FiatConfig};
 use gleaner_core::Params;
 use gleaner_wire::{Amount, ByteSize};
@@ -37,6 +38,8 @@ pub struct Config {
     pub anchor_confirmations: Option<u64>,
     /// How credits are sold for ordinary money, if they are.
     pub fiat: Option<FiatConfig>,
+    /// What the operator says of the platform's own workers.
+    pub managed: ManagedConfig,
     /// What the core goes by. Fixed when the journal is made; later values are ignored.
     pub params: Params,
 }
@@ -58,6 +61,7 @@ impl Config {
             chain: ChainConfig::None,
             anchor_confirmations: None,
             fiat: None,
+            managed: ManagedConfig::default(),
             params: Params::default(),
         }
     }

@@ -6,6 +6,7 @@ use crate::journal::{Archive, Journal};
 use crate::keeper::{Ending, Keeper, Parts, channel};
 use crate::live::Live;
 use crate::lock::FolderLock;
+use crate::managed::{self, DemandBell};
 use crate::metrics::Metrics;
 use crate::money::{self, Bell};
 use crate::proof::{Drawer, Drawing, Rounds};
@@ -68,10 +69,11 @@ pub async fn start(config: Config) -> Result<Hub, Error> {
     // A long journal takes a while to replay, and the disk may be slow.
     let (chain, fiat, dir) = (config.chain.clone(), config.fiat.clone(), config.dir.clone());
     let (relay_at, sftp_at, confirmations) = (config.relay, config.sftp, config.anchor_confirmations);
+    let managed = config.managed.clone();
     let opening = tokio::task::spawn_blocking(move || open(&config, lock, runtime, ending_seen, stopping_seen));
     let Opened { keeper, mut shared, drawing, token_file, journal_path } =
         opening.await.map_err(|_| Error::Defect)??;
-    let bell = keeper.bell();
+    let (bell, demand) = (keeper.bell(), keeper.demand_bell());
     let archive = shared.archive.clone();
     let opened = money::open(&chain, fiat.as_ref(), confirmations, &dir, archive, bell).await.map_err(Box::new)?;
     let rpc = opened.map(|opened| {
@@ -100,6 +102,8 @@ pub async fn start(config: Config) -> Result<Hub, Error> {
         money.start(shared.keeper.clone(), stopping.subscribe());
     }
     tokio::spawn(drawing.run(shared.keeper.clone(), shared.money.clone(), stopping.subscribe()));
+    let place = managed::Place { url: format!("http://{address}"), token_file: token_file.clone() };
+    tokio::spawn(managed::attend(managed, place, shared.keeper.clone(), demand, stopping.subscribe()));
     tokio::spawn(data::sweep(Arc::clone(&shared.data), shared.keeper.clone(), stopping.subscribe()));
     tokio::spawn(inbox::attend(Arc::clone(&shared.inbox), Arc::clone(&shared.data), stopping.subscribe()));
     let serving = tokio::spawn(serve(listener, router(&shared), Arc::clone(&shared.metrics), stopping.subscribe()));
@@ -197,6 +201,7 @@ fn open(
         inbox,
         credit: config.credit,
         bell: Bell::default(),
+        demand: DemandBell::default(),
         screener: screener.clone(),
         drawer,
         live: live.clone(),

@@ -128,7 +128,9 @@ impl Books {
             | Event::StakeSeen { .. }
             | Event::BidsSealed { .. }
             | Event::BidsOpened { .. }
-            | Event::LotDrawn { .. } => Ok(Claim::default()),
+            | Event::LotDrawn { .. }
+            | Event::WorkerManaged { .. }
+            | Event::DemandTermsSet { .. } => Ok(Claim::default()),
         }
     }
 
@@ -251,7 +253,8 @@ impl Books {
             | Effect::Accuse { .. }
             | Effect::InviteBid { .. }
             | Effect::AskReveal { .. }
-            | Effect::DrawLot { .. } => Ok(()),
+            | Effect::DrawLot { .. }
+            | Effect::AnnounceDemand => Ok(()),
         }
     }
 

@@ -1,8 +1,9 @@
 //! What the hub's shell does in the world: hears workers, acts on effects, answers clients.
-use gleaner_core::{Effect, Event, Session};
+use gleaner_core::{Effect, Event, Session, Terms};
 use gleaner_wire::{Amount, Hash, JobId, Millis, ToHub, ToWorker, WorkerId, WorkerKey};
 
 use crate::chain::Chain;
+use crate::chance::mix_two;
 use crate::scenario::MILLISECOND;
 use crate::testing::Test;
 use crate::world::{Answer, What, World};
@@ -33,7 +34,8 @@ impl World<'_> {
                 self.agenda.note(seen, What::Ended { worker, session: old });
                 self.agenda.note(seen, What::Cut { worker, session: old });
             }
-            return self.tell(Event::WorkerJoined { key, session: Session(session), offer, resting, held });
+            self.tell(Event::WorkerJoined { key, session: Session(session), offer, resting, held })?;
+            return self.say_whose(key, session);
         }
         let (Some(id), true) = (self.numbers[worker as usize], self.sessions[worker as usize] == Some(session)) else {
             let seen = self.now + self.latency(worker);
@@ -58,6 +60,24 @@ impl World<'_> {
             }
             ToHub::Log { .. } | ToHub::Hello { .. } => Ok(()),
         }
+    }
+
+    /// The operator says whose a worker is, and now and then when the platform's own help.
+    fn say_whose(&mut self, key: WorkerKey, session: u64) -> Result<(), String> {
+        // Drawn apart, so that worlds without such workers stay as they are.
+        let drawn = mix_two(self.scenario.seed ^ 0x0a11, session);
+        if !self.scenario.managing || !drawn.is_multiple_of(3) {
+            return Ok(());
+        }
+        if self.hub_up {
+            self.tell(Event::WorkerManaged { key, managed: drawn & 16 == 0 })?;
+        }
+        if self.hub_up && drawn & 32 == 0 {
+            let (wait_ms, idle_ms) = (Millis(drawn >> 20 & 0xfff), Millis(drawn >> 32 & 0x3fff));
+            let workers_max = (drawn >> 50 & 7) as u32;
+            self.tell(Event::DemandTermsSet { terms: Terms { wait_ms, idle_ms, workers_max } })?;
+        }
+        Ok(())
     }
 
     /// Keeps the world's own tables, whether or not the hub lives to act on the effect.
@@ -95,7 +115,8 @@ impl World<'_> {
             | Effect::Accuse { .. }
             | Effect::InviteBid { .. }
             | Effect::AskReveal { .. }
-            | Effect::DrawLot { .. } => {}
+            | Effect::DrawLot { .. }
+            | Effect::AnnounceDemand => {}
         }
     }
 
@@ -178,7 +199,8 @@ impl World<'_> {
                 Effect::AnnounceJob { .. }
                 | Effect::AnnounceWorker { .. }
                 | Effect::AnnounceFailure { .. }
-                | Effect::Accuse { .. } => {}
+                | Effect::Accuse { .. }
+                | Effect::AnnounceDemand => {}
             }
         }
     }

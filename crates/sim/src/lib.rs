@@ -22,6 +22,7 @@ pub mod market;
 mod order_books;
 #[cfg(test)]
 mod order_properties;
+mod prices;
 pub mod proof;
 #[cfg(test)]
 mod properties;
@@ -38,6 +39,7 @@ mod world;
 
 pub use compare::{Comparison, DataComparison, compare, compare_data, median};
 pub use faults::{Faults, FaultsError};
+pub use prices::{PricePhase, PriceRun, prices};
 pub use report::{Report, Violation};
 pub use seeds::{Summary, many, small};
 

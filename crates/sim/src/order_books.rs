@@ -98,7 +98,9 @@ impl OrderBooks {
             | Event::BidsSealed { .. }
             | Event::BidsOpened { .. }
             | Event::LotDrawn { .. }
-            | Event::JobArchived { .. } => {}
+            | Event::JobArchived { .. }
+            | Event::WorkerManaged { .. }
+            | Event::DemandTermsSet { .. } => {}
         }
         Ok(BTreeMap::new())
     }

@@ -24,6 +24,8 @@ const WITH_CHECKPOINTS: u32 = 500;
 /// Those in which results are checked, and of these those with a liar.
 const WITH_CHECKS: u32 = 500;
 const WITH_A_LIAR: u32 = 500;
+/// Worlds in which some workers are the platform's own, per mille.
+const WITH_MANAGED: u32 = 400;
 
 /// What reaches a machine in a second, and what it keeps, where nobody looks.
 const LINE: u64 = 12_500_000;
@@ -106,6 +108,8 @@ pub(crate) struct Scenario {
     pub checks: bool,
     /// A worker that delivers wrong results until the calm, each time another one.
     pub liar: Option<u32>,
+    /// Whether the operator keeps changing which workers are the platform's own.
+    pub managing: bool,
 }
 
 impl Scenario {
@@ -131,7 +135,8 @@ impl Scenario {
         let others = (scenario.workers.len() as u64).saturating_sub(UNIVERSAL as u64);
         let liar =
             (checks && others > 0 && chance.hits(WITH_A_LIAR)).then(|| UNIVERSAL as u32 + chance.below(others) as u32);
-        Self { screening, saving, checks, liar, ..scenario }.with_auctions()
+        let managing = chance.hits(WITH_MANAGED);
+        Self { screening, saving, checks, liar, managing, ..scenario }.with_auctions()
     }
 
     /// A world of GPU workers and arrays of short tasks, as large as you like.
@@ -214,8 +219,23 @@ impl Scenario {
     ) -> Self {
         let calm_at = faults.calm_at_ms * MILLISECOND;
         let (chain, data_aware, screening, saving) = (None, true, false, false);
-        let (checks, liar) = (false, None);
-        Self { seed, replay, faults, workers, jobs, fates, calm_at, chain, data_aware, screening, saving, checks, liar }
+        let (checks, liar, managing) = (false, None, false);
+        Self {
+            seed,
+            replay,
+            faults,
+            workers,
+            jobs,
+            fates,
+            calm_at,
+            chain,
+            data_aware,
+            screening,
+            saving,
+            checks,
+            liar,
+            managing,
+        }
     }
 }
 

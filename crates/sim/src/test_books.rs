@@ -116,7 +116,9 @@ impl TestBooks {
             | Event::BidsSealed { .. }
             | Event::BidsOpened { .. }
             | Event::LotDrawn { .. }
-            | Event::JobArchived { .. } => {}
+            | Event::JobArchived { .. }
+            | Event::WorkerManaged { .. }
+            | Event::DemandTermsSet { .. } => {}
         }
     }
 

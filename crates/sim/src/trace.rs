@@ -49,6 +49,7 @@ impl Trace {
                 self.hasher.update(&session.0.to_le_bytes());
                 (13, worker.0.into(), u64::from(*device) << 8 | *runtime as u64, "")
             }
+            Effect::AnnounceDemand => (15, 0, 0, ""),
             Effect::TellScreened { worker, device, runtime, verdict } => {
                 self.hasher.update(&verdict.as_ref().map_or(0, |score| *score).to_le_bytes());
                 let why = verdict.as_ref().err().map_or("", String::as_str);

@@ -4,9 +4,9 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    Amount, AttemptId, Cause, DataRef, DeviceKind, JobId, Millis, Offer, Output, Runtime, State, WorkerId, WorkerKey,
-};
+use crate::{Amount, AttemptId, Cause, DataRef, JobId, Millis, Offer, Output, Runtime, State, WorkerId, WorkerKey};
+
+pub use crate::prices::PriceView;
 
 /// An error, as RFC 9457 has it (`application/problem+json`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -356,6 +356,9 @@ pub struct WorkerView {
     /// How often its results are checked, and why; nothing on a hub that does not check.
     #[serde(default)]
     pub audits: Option<AuditsView>,
+    /// Whether the platform owns it, by the hub's own word.
+    #[serde(default)]
+    pub managed: bool,
 }
 
 /// How often a worker's results are computed again by others, and what that rests on. Shares are in millionths.
@@ -379,17 +382,6 @@ pub struct AuditsView {
     pub exposure: Amount,
     /// The most of that before it gets no more work.
     pub exposure_max: Amount,
-}
-
-/// What is asked for a kind of device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PriceView {
-    /// The kind.
-    pub kind: DeviceKind,
-    /// The middle of what connected workers ask for a second of one slot.
-    pub per_second: Amount,
-    /// How many slots are offered.
-    pub slots: u64,
 }
 
 /// How a runtime of a device stands with the hub's tests.

@@ -49,6 +49,14 @@ impl fmt::Display for WorkerKey {
     }
 }
 
+impl core::str::FromStr for WorkerKey {
+    type Err = crate::HashError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        text.parse::<crate::Hash>().map(|hash| Self(hash.0))
+    }
+}
+
 impl fmt::Debug for WorkerKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

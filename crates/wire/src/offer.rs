@@ -56,6 +56,12 @@ pub enum DeviceKind {
     Other,
 }
 
+impl DeviceKind {
+    /// Every kind, in order.
+    pub const ALL: [Self; 7] =
+        [Self::Cpu, Self::Software, Self::Nvidia, Self::Amd, Self::Intel, Self::Apple, Self::Other];
+}
+
 impl fmt::Display for DeviceKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

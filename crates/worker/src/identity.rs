@@ -62,6 +62,12 @@ impl Identity {
     }
 }
 
+/// The public half of the identity in a folder, which a worker may be using; made if there is none.
+pub fn public_key(dir: &Path) -> Result<WorkerKey, Error> {
+    std::fs::create_dir_all(dir).map_err(Error::file("make the folder", dir))?;
+    Ok(WorkerKey(load_or_make(&dir.join(KEY_FILE))?.verifying_key().to_bytes()))
+}
+
 fn load_or_make(path: &Path) -> Result<SigningKey, Error> {
     match File::open(path) {
         Ok(file) => load(file, path),

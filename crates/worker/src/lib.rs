@@ -41,6 +41,7 @@ pub use depot::OpenFile;
 pub use doctor::{Finding, State, doctor};
 pub use gleaner_machine as machine;
 pub use gleaner_sandbox::run_helper;
+pub use identity::public_key;
 pub use lies::Lie;
 pub use line::LineSpeed;
 pub use owner::{is_paused, set_paused};

@@ -6,7 +6,7 @@ use gleaner_machine::energy::{self, TariffError};
 use gleaner_machine::inventory::{Display, Memory, Ways};
 use gleaner_sandbox::Device as Node;
 use gleaner_wire::render::DeviceChoice;
-use gleaner_wire::{Amount, ByteSize, DeviceKind, DeviceOffer, Offer, Runtime, RuntimeOffer};
+use gleaner_wire::{Amount, Band, ByteSize, DeviceClass, DeviceKind, DeviceOffer, Offer, Runtime, RuntimeOffer};
 use tokio::runtime::Handle;
 
 use crate::cards::test_cards;
@@ -79,7 +79,7 @@ pub fn self_test(config: &Config, runtime: &Handle) -> Result<Tested, Error> {
     };
     let (mut offers, mut engines, mut known) = (Vec::new(), Vec::new(), Vec::new());
     for Device { offer, engine, machine } in devices {
-        let one = price(config, &machine[0]).map_err(Error::Tariff)?;
+        let one = price(config, &machine[0], &offer).map_err(Error::Tariff)?;
         let price_per_second = Amount(one.0.saturating_mul(machine.len() as u64));
         offers.push(DeviceOffer { price_per_second, ..offer });
         engines.push(engine);
@@ -91,8 +91,13 @@ pub fn self_test(config: &Config, runtime: &Handle) -> Result<Tested, Error> {
 }
 
 /// What is asked for a second of a device: what its owner or the market says, but never less than its electricity costs.
-fn price(config: &Config, device: &gleaner_machine::Device) -> Result<Amount, TariffError> {
-    let market = config.market.iter().find(|(kind, _)| *kind == device.kind).map(|(_, price)| *price);
+fn price(config: &Config, device: &gleaner_machine::Device, offer: &DeviceOffer) -> Result<Amount, TariffError> {
+    // Of several runtimes the one that is worth most sets the price: nobody gives it away for less.
+    let band = Band::of(offer.memory);
+    let is_offered = |class: &DeviceClass| {
+        class.kind == offer.kind && class.band == band && offer.runtimes.iter().any(|of| of.runtime == class.runtime)
+    };
+    let market = config.market.iter().filter(|(class, _)| is_offered(class)).map(|(_, price)| *price).max();
     let floor = energy::floor(device, &config.preferences, None, KEPT_POINTS)?;
     let asked = energy::ask(config.preferences.price, market, floor.map(|floor| floor.per_second));
     Ok(asked.map_or(PRICE_DEFAULT, |asked| asked.per_second))

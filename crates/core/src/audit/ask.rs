@@ -222,9 +222,3 @@ impl Audit {
         jurors.filter(|juror| !self.gone.contains(&juror.worker)).take(wanted).collect()
     }
 }
-
-impl Core {
-    pub(crate) fn is_managed(&self, _: WorkerId) -> bool {
-        false
-    }
-}

@@ -111,7 +111,8 @@ impl Core {
         let workers = self.holders_of(group, scan_max).into_iter();
         let seats = workers.flat_map(|worker| self.workers[worker.0 as usize].seats.iter().copied());
         let idle = seats.filter(|id| {
-            self.seats[id.0 as usize].fits(&group.plan.needs, named) && self.tier(*id) == Some(Tier::Idle)
+            let seat = &self.seats[id.0 as usize];
+            !seat.managed && seat.fits(&group.plan.needs, named) && self.tier(*id) == Some(Tier::Idle)
         });
         let mut seats: Vec<_> = idle.map(|id| (self.promise(group, prefer, id).order(), id)).collect();
         seats.sort_unstable();
@@ -231,9 +232,8 @@ impl Core {
             for id in &self.workers[worker.0 as usize].seats {
                 let seat = &self.seats[id.0 as usize];
                 let offered = seat.runtime(group.plan.needs.runtime);
-                let Some(offered) = offered.filter(|_| seat.counted && seat.fits(&group.plan.needs, named)) else {
-                    continue;
-                };
+                let counts = seat.counted && !seat.managed && seat.fits(&group.plan.needs, named);
+                let Some(offered) = offered.filter(|_| counts) else { continue };
                 let wait = moving.time.max(self.busy_with_others(*id, job, at));
                 fleet.add(offered.speed, seat.slots, wait);
             }

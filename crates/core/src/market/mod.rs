@@ -1,18 +1,26 @@
-//! How a task finds its worker other than by posted prices: auctions of sealed bids.
+//! How a task finds its worker and what that costs: auctions of sealed bids, what devices are worth, and how many of its own
+//! the platform wants.
 //!
-//! [`auction`] is the rule by which bids win and are paid, pure arithmetic. The rest is how auctions are opened, kept and
-//! ended around it: whom to invite, when bids are in, who gets which task.
+//! [`auction`] is the rule by which bids win and are paid, pure arithmetic. Around it is how auctions are opened, kept and
+//! ended: whom to invite, when bids are in, who gets which task.
 pub mod auction;
 mod auctions;
 mod award;
 mod bids;
 mod bond;
+mod demand;
+mod index;
 mod invite;
 mod record;
 mod sale;
+mod sample;
 mod words;
 
 pub(crate) use auctions::{Auctions, Entry};
 pub(crate) use award::Award;
+pub use demand::Terms;
+pub(crate) use demand::{Demand, Load};
+pub(crate) use index::PriceIndex;
 pub use record::Record;
 pub(crate) use sale::Sale;
+pub(crate) use sample::Sample;

@@ -231,6 +231,7 @@ impl Core {
             held_back_until: None,
             queued: false,
             sale: Sale::Posted,
+            waits_since: None,
             plan,
         }
     }

@@ -51,6 +51,10 @@ impl Core {
         let id = WorkerId(self.workers.len() as u32);
         self.workers.push(Worker::new(key, offer.clone()));
         self.by_key.insert(key, id);
+        if self.managed.keys.contains(&key) {
+            self.workers[id.0 as usize].managed = true;
+            self.managed.workers.insert(id);
+        }
         id
     }
 
@@ -98,10 +102,16 @@ impl Core {
         }
         let seats = worker.seats.iter().map(|seat| &self.seats[seat.0 as usize]).filter(|seat| seat.offered);
         worker.slots_free = seats.map(|seat| seat.slots.saturating_sub(seat.in_flight)).sum();
-        worker.offer = offer;
+        let before = core::mem::replace(&mut worker.offer, offer);
+        self.search.name(&before.name, id, false);
+        self.search.name(&self.workers[id.0 as usize].offer.name, id, true);
+        for seat in self.workers[id.0 as usize].seats.clone() {
+            self.note_seat(seat);
+        }
     }
 
     pub(crate) fn seat_of(&mut self, id: WorkerId, device: u16, region: u32, offered: &DeviceOffer) -> Seat {
+        let (follows, managed) = (self.follows_index(offered), self.workers[id.0 as usize].managed);
         // The door refuses a runtime offered twice; a journal may hold one all the same.
         let once =
             |at: usize, offer: &RuntimeOffer| !offered.runtimes[..at].iter().any(|seen| seen.runtime == offer.runtime);
@@ -134,6 +144,8 @@ impl Core {
             resting: false,
             testing: false,
             runtimes: core::array::from_fn(|_| runtimes.next()),
+            managed,
+            follows,
             offered: true,
             counted: false,
             in_flight: 0,

@@ -13,4 +13,4 @@ pub(crate) use cell::Cell;
 pub(crate) use index::{Index, Tier};
 pub use seat::SeatId;
 pub(crate) use seat::{Named, Seat, SeatRuntime};
-pub(crate) use shape::{ClassId, Classes, ShapeId, Shapes};
+pub(crate) use shape::{ClassId, Classes, ShapeId, Shapes, memory_step, octave};

@@ -56,6 +56,10 @@ pub(crate) struct Seat {
     pub resting: bool,
     /// Whether a test is under way on it: nothing else is placed there meanwhile, so that its time counts.
     pub testing: bool,
+    /// Whether the platform owns its worker.
+    pub managed: bool,
+    /// Whether its price is what the index had suggested when it was asked.
+    pub follows: bool,
     /// Whether its slots count as online.
     pub counted: bool,
     /// Attempts it holds.

@@ -3,7 +3,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 use gleaner_wire::job_file::Prefer;
-use gleaner_wire::{DeviceKind, DeviceOffer, JobId, Needs, Runtime, RuntimeOffer};
+use gleaner_wire::{Band, DeviceClass, DeviceKind, DeviceOffer, JobId, Needs, Runtime, RuntimeOffer};
 use serde::{Deserialize, Serialize};
 
 use super::cell::SPEEDS;
@@ -61,11 +61,11 @@ impl ClassKey {
     }
 }
 
-fn memory_step(bytes: u64) -> u32 {
+pub(crate) fn memory_step(bytes: u64) -> u32 {
     log2(bytes) / (OCTAVE / 4)
 }
 
-fn octave(value: u64) -> u32 {
+pub(crate) fn octave(value: u64) -> u32 {
     log2(value) / OCTAVE
 }
 
@@ -98,6 +98,20 @@ impl Classes {
         let number = self.regions.len() as u32;
         self.regions.insert(name.into(), number);
         number
+    }
+
+    /// The number of a region that may have none.
+    pub fn region_number(&self, name: &str) -> u32 {
+        self.regions.get(name).copied().unwrap_or(REGION_OTHER)
+    }
+
+    /// What the market calls a class, and how many slots of it are online.
+    pub fn device_class(&self, class: usize) -> (DeviceClass, u64) {
+        let Class { key, online } = &self.table[class];
+        let band = Band::ALL.into_iter().rev().find(|band| memory_step(band.least().0) <= key.memory);
+        let band = band.unwrap_or(Band::Below7);
+        let slots = online.iter().map(|(slots, _)| u64::from(*slots)).sum();
+        (DeviceClass { kind: key.kind, runtime: key.runtime, band }, slots)
     }
 
     /// The number of an engine's build.

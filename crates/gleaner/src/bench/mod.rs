@@ -12,6 +12,7 @@ mod process;
 mod programs;
 mod provider;
 mod receipts;
+mod search;
 mod throughput;
 
 use std::path::PathBuf;
@@ -52,6 +53,12 @@ enum What {
     },
     /// Placement decisions a second
     Placement {
+        /// How many workers are connected
+        #[arg(long, default_value_t = 1_000_000)]
+        workers: u32,
+    },
+    /// How soon a query finds workers, and what a look at all prices takes
+    Search {
         /// How many workers are connected
         #[arg(long, default_value_t = 1_000_000)]
         workers: u32,
@@ -114,6 +121,7 @@ async fn measure(what: &What) -> Result<Vec<Figure>> {
         What::Throughput { tasks, workers } => throughput::measure(*tasks, *workers).await,
         What::Latency { runs } => latency::measure(*runs).await,
         What::Placement { workers } => placement::measure(*workers),
+        What::Search { workers } => search::measure(*workers),
         What::Queue { tasks } => memory::measure_queue(*tasks).await,
         What::Idle { workers } => memory::measure_idle(*workers).await,
         What::Efficiency { tasks_each } => efficiency::measure(*tasks_each).await,

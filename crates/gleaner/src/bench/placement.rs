@@ -33,7 +33,7 @@ const MEMORIES_GIB: [u64; 8] = [4, 6, 8, 11, 12, 16, 24, 80];
 const KINDS: [DeviceKind; 4] = [DeviceKind::Nvidia, DeviceKind::Nvidia, DeviceKind::Amd, DeviceKind::Intel];
 
 /// A worker of the million, different from its neighbours in every respect.
-fn offer(number: u32) -> Offer {
+pub(super) fn offer(number: u32) -> Offer {
     let spread = u64::from(number).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
     let pick = |shift: u32, count: usize| (spread >> shift) as usize % count;
     let score = 200 + (spread % 7800) as u32;
@@ -82,7 +82,7 @@ fn job(name: &str, count: u32, needs: NeedsFile) -> JobFile {
 }
 
 /// A hub with all workers connected and idle.
-fn crowd(workers: u32) -> Core {
+pub(super) fn crowd(workers: u32) -> Core {
     let mut core = Core::new(Params::default());
     let mut effects = Vec::new();
     let account = Account::Requester("bench".into());

@@ -1,6 +1,8 @@
 //! `gleaner worker …`: a file for each verb.
 
+mod key;
 mod list;
+mod manage;
 mod pause;
 mod show;
 
@@ -14,7 +16,7 @@ use crate::settings::Settings;
 /// What can be done with workers.
 #[derive(clap::Subcommand)]
 pub enum Verb {
-    /// List the workers
+    /// List the workers, or find those that match a query
     List(list::Args),
     /// Show one worker: its devices and what it did
     Show(show::Args),
@@ -24,6 +26,12 @@ pub enum Verb {
     Resume(pause::Args),
     /// Give a worker that failed too often another chance
     Readmit(pause::Args),
+    /// Say that the platform owns a worker: it takes what the community cannot do in time
+    Manage(manage::Args),
+    /// Say that it does not
+    Unmanage(manage::Args),
+    /// Print the key of this machine's worker, made if there is none
+    Key(key::Args),
 }
 
 /// Does it.
@@ -34,6 +42,9 @@ pub async fn perform(settings: &Settings, verb: Verb) -> Result<ExitCode> {
         Verb::Pause(args) => pause::perform(settings, &args, pause::Order::Pause).await,
         Verb::Resume(args) => pause::perform(settings, &args, pause::Order::Resume).await,
         Verb::Readmit(args) => pause::perform(settings, &args, pause::Order::Readmit).await,
+        Verb::Manage(args) => manage::perform(&settings.client().await?, &args, true).await,
+        Verb::Unmanage(args) => manage::perform(&settings.client().await?, &args, false).await,
+        Verb::Key(args) => key::perform(settings, &args),
     }
 }
 

@@ -28,6 +28,7 @@ pub(super) async fn metrics(State(shared): State<Arc<Shared>>) -> Result<impl In
     totals.results_late += shared.metrics.results_late();
     let mut text = Text::default();
     write_totals(&mut text, &totals);
+    super::prices::write_metrics(&shared, &mut text).await?;
     let (commands, questions) = shared.keeper.waiting();
     text.gauge("gleaner_keeper_commands_waiting", "Commands that wait for the keeper.", commands as f64);
     text.gauge("gleaner_keeper_questions_waiting", "Questions that wait for the keeper.", questions as f64);

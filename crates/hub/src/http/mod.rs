@@ -11,6 +11,7 @@ mod line;
 mod logs;
 mod money;
 mod parameters;
+mod prices;
 mod problem;
 mod results;
 mod seeding;
@@ -83,7 +84,7 @@ pub(crate) fn router(shared: &Arc<Shared>) -> Router {
         .route("/metrics", get(health::metrics))
         .route("/upload", get(inbox::page))
         .route("/api/v1/chain", get(money::chain))
-        .route("/api/v1/prices", get(workers::prices))
+        .route("/api/v1/prices", get(prices::prices))
         .route("/api/v1/line", get(line::fetch).post(line::leave))
         .route("/api/v1/faucet", post(money::faucet))
         .route("/api/v1/fiat/webhook", post(money::fiat_webhook))
@@ -117,6 +118,7 @@ pub(crate) fn router(shared: &Arc<Shared>) -> Router {
         .route("/api/v1/workers", get(workers::list))
         .route("/api/v1/workers/{worker}", get(workers::show))
         .route("/api/v1/workers/{worker}/{action}", post(workers::act))
+        .route("/api/v1/demand", get(prices::demand))
         .route("/api/v1/jobs/{job}/settlement", get(money::settlement))
         .route("/api/v1/jobs/{job}/receipts", get(money::receipts))
         .route("/api/v1/jobs/{job}/approval", post(money::approve))

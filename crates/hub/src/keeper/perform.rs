@@ -55,6 +55,7 @@ impl Keeper {
                 Effect::AnnounceJob { job } => self.announcer.job(job),
                 Effect::AnnounceWorker { worker } => self.announce_worker(worker),
                 Effect::AnnounceFailure { job } => self.announce_failure(job),
+                Effect::AnnounceDemand => self.demand.ring(),
                 Effect::ArchiveJob { job } => {
                     self.outboxes.forget(job);
                     self.logs.close(job);

@@ -9,6 +9,7 @@ use crate::journal::{self, Batch, Journal, Recovered};
 use crate::live::Live;
 use crate::lock::FolderLock;
 use crate::logs::LogWriter;
+use crate::managed::DemandBell;
 use crate::metrics::Metrics;
 use crate::money::Bell;
 use crate::proof::Drawer;
@@ -51,6 +52,7 @@ pub(crate) struct Parts {
     pub(crate) inbox: Inbox,
     pub(crate) credit: Amount,
     pub(crate) bell: Bell,
+    pub(crate) demand: DemandBell,
     pub(crate) screener: Screener,
     pub(crate) drawer: Drawer,
     pub(crate) live: Live,
@@ -78,6 +80,7 @@ pub(crate) struct Keeper {
     pub(super) requesters: HashSet<String>,
     pub(super) credit: Amount,
     pub(super) bell: Bell,
+    pub(super) demand: DemandBell,
     pub(super) screener: Screener,
     pub(super) drawer: Drawer,
     pub(super) effects: Vec<Effect>,
@@ -118,6 +121,11 @@ impl Timer {
 }
 
 impl Keeper {
+    /// The way to whoever runs the demand hook.
+    pub(crate) fn demand_bell(&self) -> DemandBell {
+        self.demand.clone()
+    }
+
     /// The way to the clerk of the money.
     pub(crate) fn bell(&self) -> Bell {
         self.bell.clone()
@@ -136,6 +144,7 @@ impl Keeper {
             requesters,
             credit: parts.credit,
             bell: parts.bell,
+            demand: parts.demand,
             screener: parts.screener,
             drawer: parts.drawer,
             effects: Vec::new(),

@@ -1,0 +1,78 @@
+//! What devices are worth, and how many managed workers are wanted.
+use super::Shared;
+use super::parameters::Parameters;
+use super::problem::Problem;
+use crate::metrics::Text;
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use gleaner_wire::prices::{DemandView, PriceView};
+use gleaner_wire::{Amount, DeviceClass, Millis};
+use serde::Deserialize;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// What is asked about prices.
+#[derive(Deserialize)]
+pub(super) struct Asked {
+    class: Option<String>,
+}
+
+/// `GET /api/v1/prices`: for everybody; with `class=` the history of one.
+pub(super) async fn prices(
+    State(shared): State<Arc<Shared>>,
+    Parameters(asked): Parameters<Asked>,
+) -> Result<Response, Problem> {
+    let now = now();
+    let Some(text) = asked.class else {
+        return Ok(Json(shared.keeper.ask(move |core| core.prices(now)).await?).into_response());
+    };
+    let class: DeviceClass =
+        text.parse().map_err(|error: gleaner_wire::ClassError| Problem::bad_request(error.to_string()))?;
+    let history = shared.keeper.ask(move |core| core.price_history(class, now)).await?;
+    let missing = || Problem::not_found(format!("no device of the class {class} has been on this hub yet"));
+    Ok(Json(history.ok_or_else(missing)?).into_response())
+}
+
+/// `GET /api/v1/demand`.
+pub(super) async fn demand(State(shared): State<Arc<Shared>>) -> Result<Json<DemandView>, Problem> {
+    Ok(Json(shared.keeper.ask(|core| core.demand()).await?))
+}
+
+/// Prices and demand for Prometheus.
+pub(super) async fn write_metrics(shared: &Shared, text: &mut Text) -> Result<(), Problem> {
+    let now = now();
+    let (prices, demand) = shared.keeper.ask(move |core| (core.prices(now), core.demand())).await?;
+    type Of = fn(&PriceView) -> f64;
+    let per_class: [(&str, &str, Of); 5] = [
+        ("gleaner_price_gln_per_hour", "Suggested price of a slot.", |view| gln(view.per_hour)),
+        ("gleaner_class_slots", "Slots that the community offers.", |view| view.slots as f64),
+        ("gleaner_class_slots_busy", "Slots of them that run something.", |view| view.busy as f64),
+        ("gleaner_class_tasks_waiting", "Tasks that wait for the class.", |view| view.waiting as f64),
+        ("gleaner_class_pressure", "Utilisation and queue, smoothed.", |view| f64::from(view.pressure) / 1000.0),
+    ];
+    for (name, help, value) in per_class {
+        text.head(name, help, "gauge");
+        for view in &prices {
+            text.line(format_args!("{name}{{class=\"{}\"}} {}", view.class, value(view)));
+        }
+    }
+    text.head("gleaner_managed_wanted", "Managed workers that should be here.", "gauge");
+    for class in &demand.classes {
+        text.line(format_args!("gleaner_managed_wanted{{class=\"{}\"}} {}", class.class, class.wanted));
+    }
+    text.head("gleaner_managed_online", "Managed workers that are here.", "gauge");
+    for class in &demand.classes {
+        text.line(format_args!("gleaner_managed_online{{class=\"{}\"}} {}", class.class, class.online));
+    }
+    Ok(())
+}
+
+fn gln(amount: Amount) -> f64 {
+    amount.0 as f64 / Amount::UNITS_PER_GLN as f64
+}
+
+fn now() -> Millis {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Millis(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+}
