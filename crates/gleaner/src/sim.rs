@@ -1,4 +1,6 @@
 //! `gleaner sim`: seeded worlds around the real core, and the core against plain schedulers.
+mod proof;
+
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -51,6 +53,15 @@ enum Verb {
         #[arg(long, value_name = "SEED", default_value_t = 1)]
         from: u64,
     },
+    /// Proof of Sync against liars of many kinds: what they get away with, and what it costs them and everybody
+    Proof {
+        /// How many tasks are delivered in each world
+        #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1000..=100_000_000))]
+        jobs: u64,
+        /// The seed of all worlds
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+    },
 }
 
 /// What a run took of the machine; not part of what follows from a seed.
@@ -66,6 +77,7 @@ pub fn perform(args: &Args) -> Result<ExitCode> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     match (&args.verb, args.seeds) {
         (Some(Verb::Compare { seeds, from }), _) => compare(*from, *seeds, args.json),
+        (Some(Verb::Proof { jobs, seed }), _) => proof::perform(*jobs, *seed, threads, args.json),
         (None, Some(seeds)) => many(args, seeds, threads),
         (None, None) => one(args),
     }

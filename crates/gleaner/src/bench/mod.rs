@@ -9,6 +9,7 @@ mod money;
 mod placement;
 mod process;
 mod programs;
+mod proof;
 mod provider;
 mod throughput;
 
@@ -83,6 +84,12 @@ enum What {
         #[arg(long)]
         scene: PathBuf,
     },
+    /// Work for audits beside the work that is paid, from the simulation
+    Proof {
+        /// How many tasks are delivered in each world
+        #[arg(long, default_value_t = 1_000_000)]
+        jobs: u64,
+    },
     /// Hold connections for a measurement
     #[command(hide = true)]
     HoldConnections,
@@ -109,6 +116,7 @@ async fn measure(what: &What) -> Result<Vec<Figure>> {
         What::Efficiency { tasks_each } => efficiency::measure(*tasks_each).await,
         What::Provider { image, scene } => provider::measure(image, scene).await,
         What::Money => money::measure().await,
+        What::Proof { jobs } => proof::measure(*jobs),
         What::HoldConnections => memory::hold_connections().await.map(|()| Vec::new()),
     }
 }
