@@ -20,7 +20,8 @@ pub fn measure(jobs: u64) -> Result<Vec<Figure>> {
             bail!("a world with {} % liars does not keep its goal; `gleaner sim proof` shows which", liars / 10);
         }
         let name = format!("audit overhead, {} % liars", liars / 10);
-        let figure = Figure::rate(name, percent(row.outcome.overhead), "%", "rate of a worker with a long record", floor);
+        let figure =
+            Figure::rate(name, percent(row.outcome.overhead), "%", "rate of a worker with a long record", floor);
         figures.push(match goal {
             Some(goal) => figure.goal(goal),
             None => figure,

@@ -63,7 +63,8 @@ fn cells(row: &Row) -> [String; 9] {
         (Some(_), true) => "holds",
         (Some(_), false) => "FAILS",
     };
-    let out = if outcome.exclusions == 0 { "never".to_owned() } else { span(Millis(outcome.tasks_until_out * TASK_MS)) };
+    let out =
+        if outcome.exclusions == 0 { "never".to_owned() } else { span(Millis(outcome.tasks_until_out * TASK_MS)) };
     [
         format!("{} %", row.setting.liars / 10),
         row.name.clone(),
