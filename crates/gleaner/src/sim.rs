@@ -1,6 +1,7 @@
 //! `gleaner sim`: seeded worlds around the real core, and the core against plain schedulers.
 mod market;
 mod prices;
+mod proof;
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -58,6 +59,7 @@ enum Verb {
     Market {
         /// How many auctions
         #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+        seeds: u64,
         /// The first seed
         #[arg(long, value_name = "SEED", default_value_t = 1)]
         from: u64,
@@ -70,6 +72,15 @@ enum Verb {
         /// The first seed
         #[arg(long, value_name = "SEED", default_value_t = 1)]
         from: u64,
+    },
+    /// Proof of Sync against liars of many kinds: what they get away with, and what it costs them and everybody
+    Proof {
+        /// How many tasks are delivered in each world
+        #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1000..=100_000_000))]
+        jobs: u64,
+        /// The seed of all worlds
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
     },
 }
 
@@ -88,6 +99,7 @@ pub fn perform(args: &Args) -> Result<ExitCode> {
         (Some(Verb::Compare { seeds, from }), _) => compare(*from, *seeds, args.json),
         (Some(Verb::Market { seeds, from }), _) => market::perform(*from, *seeds, args.json),
         (Some(Verb::Prices { seeds, from }), _) => prices::perform(*from, *seeds, args.json),
+        (Some(Verb::Proof { jobs, seed }), _) => proof::perform(*jobs, *seed, threads, args.json),
         (None, Some(seeds)) => many(args, seeds, threads),
         (None, None) => one(args),
     }

@@ -74,7 +74,7 @@ pub fn make(parts: Parts, hub: &SigningKey) -> TaskReceipt {
     let gross = reckon::gross(parts.placement.per_second, ran, parts.hold);
     let price = price(gross, parts.hold, parts.share_points, parts.sum_before, verdict);
     let payout = reckon::payout(&price, verdict).unwrap_or_default();
-    let mut deductions = reckon::losers(&parts.placement, &claim, audit.as_ref(), verdict);
+    let mut deductions = reckon::losers(&parts.placement, &claim, parts.check, audit.as_ref(), verdict);
     for deduction in &mut deductions {
         deduction.amount = parts.stakes.get(&deduction.worker).copied().unwrap_or_default();
     }

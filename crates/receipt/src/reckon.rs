@@ -147,7 +147,17 @@ pub(crate) fn verdict_if_ended(draw: Option<&Draw>, audit: Option<&Audit>) -> Op
 
 /// Whose answers a verdict finds wrong, with the hash of each: the worker first, then others as they stand in the audit.
 /// The amounts are zero; what is lost depends on what is staked.
-pub fn losers(placement: &Placement, claim: &Claim, audit: Option<&Audit>, verdict: Verdict) -> Vec<Deduction> {
+pub fn losers(
+    placement: &Placement,
+    claim: &Claim,
+    check: Check,
+    audit: Option<&Audit>,
+    verdict: Verdict,
+) -> Vec<Deduction> {
+    // Where answers may differ a little, nobody loses its stake by it.
+    if check != Check::Exact {
+        return Vec::new();
+    }
     let wrong = match verdict {
         Verdict::Upheld => false,
         Verdict::Refuted => true,

@@ -117,8 +117,10 @@ impl Core {
     fn contest(&mut self, id: AttemptId, effects: &mut Vec<Effect>) {
         self.totals.claims_contested += 1;
         let policy = self.params.audits.clone();
+        let referees = self.has_referee(id);
         let Some(audit) = self.audit_of(id) else { return };
-        let vote = Vote::new(&policy, audit.jurors.len() - audit.gone.len());
+        let eligible = audit.jurors.len() - audit.gone.len();
+        let vote = if referees { Vote::beside_referees(&policy, eligible) } else { Vote::new(&policy, eligible) };
         let step = vote.step();
         audit.vote = Some(vote);
         audit.poll = 1;

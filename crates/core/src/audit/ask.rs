@@ -117,10 +117,7 @@ impl Core {
         if audit.refereed {
             return false;
         }
-        let seats = (0..).map(SeatId).zip(&self.seats);
-        let managed = seats.filter(|(_, seat)| self.is_managed(seat.worker) && self.could_check(claim, seat));
-        let referees: Vec<Juror> =
-            managed.map(|(at, seat)| Juror { worker: seat.worker, seat: at, weight: WEIGHT_MIN }).collect();
+        let referees: Vec<Juror> = self.referees_of(claim).collect();
         for referee in referees {
             if let Some(attempt) = self.ask(id, referee, task, None, effects) {
                 let audit = self.audit_of(id).expect("it was just seen");
@@ -132,6 +129,17 @@ impl Core {
             }
         }
         false
+    }
+
+    /// Whether one of the platform's own workers could say the last word on a claim.
+    pub(crate) fn has_referee(&self, id: AttemptId) -> bool {
+        self.claims.all.get(&id).is_some_and(|claim| self.referees_of(claim).next().is_some())
+    }
+
+    fn referees_of(&self, claim: &Claim) -> impl Iterator<Item = Juror> {
+        let seats = (0..).map(SeatId).zip(&self.seats);
+        let managed = seats.filter(|(_, seat)| self.is_managed(seat.worker) && self.could_check(claim, seat));
+        managed.map(|(at, seat)| Juror { worker: seat.worker, seat: at, weight: WEIGHT_MIN })
     }
 
     /// Those who could check a claim: one worker for each other owner, from a place on that chance has chosen.

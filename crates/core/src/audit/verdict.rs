@@ -3,6 +3,7 @@ use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
+use gleaner_wire::check::Check;
 use gleaner_wire::{Amount, AttemptId, Cause, Hash, JobId, TaskId, WorkerId};
 
 use super::claim::{Audit, Claim};
@@ -45,11 +46,15 @@ impl Core {
             those.map(|(worker, _)| *worker).collect::<Vec<_>>()
         };
         let (for_it, against_it) = (said(true), said(false));
+        let alike = audit.answers.iter().filter(|(_, answer)| answer.like_rival == Some(true));
+        let alike: Vec<WorkerId> = alike.map(|(worker, _)| *worker).collect();
+        // Where answers may differ a little, a stranger's tolerance must not cost anybody its stake.
+        let convicts = self.check_of_task(claim) == Check::Exact;
         let gone: Vec<WorkerId> = audit.gone.iter().copied().collect();
         let claimant = claim.attempt.worker;
         let (right, wrong) = match verdict {
             Verdict::Agreed | Verdict::Upheld => ([for_it, Vec::from([claimant])].concat(), against_it),
-            Verdict::Refuted => (against_it, [for_it, Vec::from([claimant])].concat()),
+            Verdict::Refuted => (alike, [for_it, Vec::from([claimant])].concat()),
             Verdict::NotAsked
             | Verdict::NotDrawn
             | Verdict::NotRepeatable
@@ -60,7 +65,10 @@ impl Core {
         right.into_iter().for_each(|worker| self.note_record(worker, proof::Verdict::Good));
         gone.into_iter().for_each(|worker| self.note_record(worker, proof::Verdict::GivenUp));
         for worker in wrong {
-            self.convict(worker, id, effects);
+            match convicts {
+                true => self.convict(worker, id, effects),
+                false => self.add_trouble(worker, 2, effects),
+            }
         }
         if verdict == Verdict::Undecided {
             self.doubt_both(id, effects);

@@ -10,6 +10,7 @@ mod money;
 mod placement;
 mod process;
 mod programs;
+mod proof;
 mod provider;
 mod receipts;
 mod search;
@@ -100,6 +101,12 @@ enum What {
     },
     /// Receipts checked a second, beside the signatures in them
     Receipts,
+    /// Work for audits beside the work that is paid, from the simulation
+    Proof {
+        /// How many tasks are delivered in each world
+        #[arg(long, default_value_t = 1_000_000)]
+        jobs: u64,
+    },
     /// Hold connections for a measurement
     #[command(hide = true)]
     HoldConnections,
@@ -129,6 +136,7 @@ async fn measure(what: &What) -> Result<Vec<Figure>> {
         What::Money => money::measure().await,
         What::Receipts => receipts::measure(),
         What::Market { bids } => market::measure(*bids),
+        What::Proof { jobs } => proof::measure(*jobs),
         What::HoldConnections => memory::hold_connections().await.map(|()| Vec::new()),
     }
 }
