@@ -35,6 +35,7 @@ pub(crate) enum Because {
     LoopsTooLong,
     FailedIt,
     Testing,
+    StakeUsedUp,
     AllBusy,
     LacksData,
     HeldBack,
@@ -158,6 +159,7 @@ impl Core {
                 State::Paused => Because::Paused,
                 State::Probation => Because::OnProbation,
                 State::Available | State::Busy if seat.testing => Because::Testing,
+                State::Available | State::Busy if self.is_stretched(seat.worker) => Because::StakeUsedUp,
                 State::Available | State::Busy if seat.in_flight >= seat.slots => Because::AllBusy,
                 State::Available | State::Busy => return None,
             }
@@ -197,9 +199,11 @@ impl Core {
     /// Why results of a group are not paid yet.
     fn unchecked(&self, job: &Job, group: &Group) -> ReasonView {
         let at = job.groups.iter().position(|other| core::ptr::eq(other, group));
-        let ours = self.claims.all.values().filter(|claim| {
-            claim.attempt.job == job.id && Some(usize::from(claim.attempt.group)) == at
-        });
+        let ours = self
+            .claims
+            .all
+            .values()
+            .filter(|claim| claim.attempt.job == job.id && Some(usize::from(claim.attempt.group)) == at);
         let (mut drawn, mut contested) = (0_u64, 0_u64);
         for audit in ours.filter_map(|claim| claim.audit.as_ref()) {
             drawn += 1;
@@ -258,6 +262,10 @@ fn words(because: Because, count: u64, needs: &Needs) -> ReasonView {
         ),
         Because::FailedIt => ("failed_it", "its worker failed this task before".into()),
         Because::Testing => ("in_test", "the hub is testing it just now".into()),
+        Because::StakeUsedUp => (
+            "stake_used_up",
+            "its owner's stake does not speak for more unpaid work; `gleaner stake add` raises that".into(),
+        ),
         Because::AllBusy => ("busy", "it is busy".into()),
         Because::LacksData => {
             ("lacks_data", "it would have to fetch the data first; devices that hold it will be done sooner".into())

@@ -104,7 +104,7 @@ impl Core {
         for seat in &self.seats {
             match self.because(needs, None, seat) {
                 None => _ = free.insert(seat.worker),
-                Some(Because::AllBusy) => {}
+                Some(Because::AllBusy | Because::StakeUsedUp) => {}
                 Some(_) => continue,
             }
             chairs.extend(chair(seat, needs, prefer));

@@ -5,8 +5,8 @@ use gleaner_wire::{Address, Amount, AttemptId, Cause, JobId, Millis, StartAttemp
 use serde::{Deserialize, Serialize};
 
 use crate::alarms::Alarms;
-use crate::audit::{Claims, Conviction};
 use crate::attempt::Attempts;
+use crate::audit::{Claims, Conviction};
 use crate::data::Holders;
 use crate::effect::Effect;
 use crate::event::Event;
@@ -213,7 +213,17 @@ impl Core {
         let checkpoint = group.checkpoints.get(&at.index).copied().filter(|_| at.resumed);
         let (job, group, index, time_ms) = (at.job, at.group, at.index, at.time_ms);
         let device = self.seats[at.seat.0 as usize].device;
-        Some(StartAttempt { attempt, job, group, index, device, time_ms, outputs, checkpoint, compare: at.compare.as_deref().copied() })
+        Some(StartAttempt {
+            attempt,
+            job,
+            group,
+            index,
+            device,
+            time_ms,
+            outputs,
+            checkpoint,
+            compare: at.compare.as_deref().copied(),
+        })
     }
 
     /// What workers are told of a group.

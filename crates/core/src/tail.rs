@@ -43,7 +43,8 @@ impl Core {
     }
 
     fn build_tail(&mut self, id: JobId, at: u16, runs: u32) {
-        let ours = self.attempts.iter().filter(|(_, attempt)| attempt.job == id && attempt.group == at && !attempt.is_audit());
+        let ours =
+            self.attempts.iter().filter(|(_, attempt)| attempt.job == id && attempt.group == at && !attempt.is_audit());
         let ours: Vec<u32> = ours.map(|(slot, _)| slot).collect();
         let mut tail = BTreeSet::new();
         for slot in ours {

@@ -3,7 +3,8 @@ use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use gleaner_wire::api::{
-    AuditsView, ChecksView, FailureView, GroupView, JobState, JobSummary, JobView, LedgerView, PriceView, TallyView, WorkerView,
+    AuditsView, ChecksView, FailureView, GroupView, JobState, JobSummary, JobView, LedgerView, PriceView, TallyView,
+    WorkerView,
 };
 use gleaner_wire::{Amount, AttemptId, DeviceKind, JobId, Output, TaskId, WorkerId, WorkerKey};
 
@@ -106,6 +107,16 @@ impl Core {
     pub fn task_of(&self, id: AttemptId) -> Option<TaskId> {
         let attempt = self.attempts.at(self.attempts.slot(id)?);
         Some(TaskId { job: attempt.job, group: attempt.group, index: attempt.index })
+    }
+
+    /// Whether an attempt that runs checks somebody else's result.
+    pub fn is_audit(&self, id: AttemptId) -> bool {
+        self.attempts.slot(id).is_some_and(|slot| self.attempts.at(slot).is_audit())
+    }
+
+    /// Whether the result of an attempt waits for its check.
+    pub fn is_claimed(&self, id: AttemptId) -> bool {
+        self.claims.all.contains_key(&id)
     }
 
     /// Whether an attempt still runs, on whichever worker.
@@ -281,5 +292,7 @@ impl Core {
 /// How many results of a job were judged how.
 fn checks(job: &Job) -> Vec<ChecksView> {
     let judged = Verdict::ALL.iter().zip(job.verdicts).filter(|(_, results)| *results > 0);
-    judged.map(|(verdict, results)| ChecksView { verdict: verdict.words().into(), results, paid: verdict.pays() }).collect()
+    judged
+        .map(|(verdict, results)| ChecksView { verdict: verdict.words().into(), results, paid: verdict.pays() })
+        .collect()
 }

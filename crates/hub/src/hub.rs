@@ -69,7 +69,8 @@ pub async fn start(config: Config) -> Result<Hub, Error> {
     let (chain, fiat, dir) = (config.chain.clone(), config.fiat.clone(), config.dir.clone());
     let (relay_at, sftp_at, confirmations) = (config.relay, config.sftp, config.anchor_confirmations);
     let opening = tokio::task::spawn_blocking(move || open(&config, lock, runtime, ending_seen, stopping_seen));
-    let Opened { keeper, mut shared, drawing, token_file, journal_path } = opening.await.map_err(|_| Error::Defect)??;
+    let Opened { keeper, mut shared, drawing, token_file, journal_path } =
+        opening.await.map_err(|_| Error::Defect)??;
     let bell = keeper.bell();
     let archive = shared.archive.clone();
     let opened = money::open(&chain, fiat.as_ref(), confirmations, &dir, archive, bell).await.map_err(Box::new)?;

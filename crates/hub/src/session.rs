@@ -2,8 +2,8 @@
 //!
 //! What a worker says is checked here and handed to the keeper; what the keeper has for it is sent from here.
 use crate::http::{Problem, Shared};
-use crate::proof::SignedClaims;
 use crate::keeper::{Backlog, BacklogReceiver, Command, Join, Outgoing, Report};
+use crate::proof::SignedClaims;
 use crate::token;
 use axum::extract::State;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;

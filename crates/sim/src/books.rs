@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use gleaner_core::ledger::Account;
-use gleaner_core::{Core, Effect, Event, Ticket};
+use gleaner_core::{Core, Effect, Event, Proof, Ticket, Verdict};
 use gleaner_wire::api::JobState;
-use gleaner_wire::{Amount, AttemptId, Finished, InputSpec, JobId, Outcome, Output, WorkerId};
+use gleaner_wire::{Amount, AttemptId, Finished, InputSpec, JobId, Outcome, Output, TaskId, WorkerId};
 
 use crate::job_plan::JobPlan;
 use crate::order_books::OrderBooks;
@@ -22,6 +22,8 @@ struct Started {
     price: Amount,
     /// Whether it has ended in any way; it can never be paid again.
     ended: bool,
+    /// Whether it checks another's result, for which nothing is paid.
+    audit: bool,
 }
 
 struct Booked {
@@ -51,6 +53,10 @@ pub(crate) struct Books {
     by_plan: BTreeMap<u64, JobId>,
     attempts: BTreeMap<AttemptId, Started>,
     earned: Vec<Amount>,
+    /// What workers have delivered and were not paid for, at most.
+    unpaid: BTreeMap<WorkerId, u64>,
+    checks: bool,
+    liar: Option<u32>,
     /// Where money is on a chain.
     orders: Option<OrderBooks>,
     tests: TestBooks,
@@ -65,6 +71,9 @@ impl Books {
             by_plan: BTreeMap::new(),
             attempts: BTreeMap::new(),
             earned: Vec::new(),
+            unpaid: BTreeMap::new(),
+            checks: scenario.checks,
+            liar: scenario.liar,
             orders: OrderBooks::new(scenario),
             tests: TestBooks::new(scenario.screening),
         }
@@ -74,7 +83,7 @@ impl Books {
     pub fn before(&mut self, core: &Core, event: &Event) -> Result<Claim, String> {
         let attempts = &self.attempts;
         self.tests.before(event, |attempt| {
-            let started = attempts.get(&attempt).filter(|_| core.runs(attempt))?;
+            let started = attempts.get(&attempt).filter(|started| core.runs(attempt) && !started.audit)?;
             Some((started.worker, (started.job, started.group, started.index)))
         });
         if let Some(orders) = &mut self.orders {
@@ -135,8 +144,11 @@ impl Books {
                 continue;
             }
             started.ended = true;
-            claim.most += started.price.per_second_over(*ran).0;
+            if !started.audit {
+                claim.most += started.price.per_second_over(*ran).0;
+            }
             match outcome {
+                Outcome::Done(_) if started.audit => {}
                 Outcome::Done(output) => claim.done.push((*attempt, *output)),
                 Outcome::Failed { .. } | Outcome::Cancelled => claim.failed.push(*attempt),
             }
@@ -160,6 +172,10 @@ impl Books {
             let Started { job, group, index, .. } = &self.attempts[attempt];
             let name = || format!("task {job}.{group}.{index}");
             ensure(core.attempt_label(*attempt).is_none(), || format!("{} is delivered and still runs", name()))?;
+            if core.is_claimed(*attempt) {
+                ensure(self.checks, || format!("{} waits for a check that nobody makes", name()))?;
+                continue;
+            }
             let known = core.outputs(*job, *group, *index, 1);
             let running = core.job_summary(*job).is_some_and(|summary| summary.state == JobState::Running);
             if known.is_empty() && !running {
@@ -175,10 +191,13 @@ impl Books {
     fn check_earned(&mut self, core: &Core, claim: &Claim) -> Result<(), String> {
         for (before, id) in self.earned.iter_mut().zip(0..) {
             let now = earned(core, WorkerId(id), self.orders.is_some());
-            let most = if claim.sender == Some(WorkerId(id)) { claim.most } else { 0 };
+            let most = self.unpaid.entry(WorkerId(id)).or_default();
+            *most += if claim.sender == Some(WorkerId(id)) { claim.most } else { 0 };
             let lost = claim.lost.get(&WorkerId(id)).copied().unwrap_or(0);
             let gained = (now.0 + lost).checked_sub(before.0).ok_or_else(|| format!("worker {id} lost money"))?;
-            ensure(gained <= most, || format!("worker {id} was paid {gained} and can have earned {most} at most"))?;
+            ensure(gained <= *most, || format!("worker {id} was paid {gained} and can have earned {most} at most"))?;
+            // Without checks a result is paid at once or never.
+            *most = if self.checks { *most - gained } else { 0 };
             *before = now;
         }
         Ok(())
@@ -235,8 +254,10 @@ impl Books {
         ensure(!booked.done.contains(&(group, index)), || format!("{} is started again after it was done", name()))?;
         self.orders.as_ref().map_or(Ok(()), |orders| orders.start(worker, job))?;
         self.tests.start(core, worker, &start)?;
-        let price = device.price_per_second;
-        let before = self.attempts.insert(attempt, Started { worker, job, group, index, price, ended: false });
+        let (price, audit) = (device.price_per_second, core.is_audit(attempt));
+        ensure(!audit || self.checks, || format!("{} is checked where nothing is", name()))?;
+        let started = Started { worker, job, group, index, price, ended: false, audit };
+        let before = self.attempts.insert(attempt, started);
         ensure(before.is_none(), || format!("attempt {attempt} was started twice"))
     }
 
@@ -260,7 +281,7 @@ impl Books {
         let refused = self.orders.as_ref().is_some_and(|orders| orders.was_refused(job));
         match &summary.state {
             JobState::Ordered | JobState::Running => Err(format!("job {job} is to be archived and still runs")),
-            JobState::Done => check_outputs(core, job, plan),
+            JobState::Done => check_outputs(core, job, plan, self.liar.is_some()),
             JobState::Cancelled => ensure(plan.cancel_at.is_some(), || format!("nobody cancelled job {job}")),
             JobState::Failed { reason, .. } => {
                 ensure(plan.may_fail || refused, || format!("nothing explains that job {job} failed: {reason}"))
@@ -292,8 +313,18 @@ impl Books {
         self.orders.as_ref().map_or(Ok(()), |orders| orders.check(core))
     }
 
+    /// Nobody but the liar was ever found wrong.
+    fn check_records(&self, core: &Core) -> Result<(), String> {
+        core.workers().iter().try_for_each(|worker| {
+            let lies = self.liar.is_some_and(|liar| worker.offer.name == format!("worker-{liar}"));
+            let bad = worker.audits.is_some_and(|audits| audits.bad > 0);
+            ensure(lies || !bad, || format!("{} was found wrong and never lied", worker.offer.name))
+        })
+    }
+
     /// What must hold of orders when everything is over.
     pub fn look_back(&self, core: &Core) -> Result<(), String> {
+        self.check_records(core)?;
         self.orders.as_ref().map_or(Ok(()), |orders| orders.look_back(core))
     }
 
@@ -310,7 +341,8 @@ fn earned(core: &Core, worker: WorkerId, on_chain: bool) -> Amount {
 }
 
 /// Every task of a job that is done has delivered what is true of it.
-fn check_outputs(core: &Core, job: JobId, plan: &JobPlan) -> Result<(), String> {
+fn check_outputs(core: &Core, job: JobId, plan: &JobPlan, liar: bool) -> Result<(), String> {
+    let proofs = if liar { core.proofs(job, 0, usize::MAX) } else { Vec::new() };
     let groups = core.group_count(job).ok_or("an ended job without groups")?;
     let mut outputs: Vec<Vec<Output>> = Vec::new();
     for group in 0..groups {
@@ -332,7 +364,16 @@ fn check_outputs(core: &Core, job: JobId, plan: &JobPlan) -> Result<(), String> 
             };
             let reads: Vec<Output> = spec.inputs.iter().flat_map(read).collect();
             let truth = plan.truths[usize::from(group)].output(spec.extent.value(*index), &reads);
-            ensure(truth == *output, || format!("task {job}.{group}.{index} has a wrong output"))?;
+            let unchecked = || {
+                let of = |proof: &&Proof| proof.task == TaskId { job, group, index: *index } && proof.verdict.pays();
+                let verdict = proofs.iter().find(of).map(|proof| proof.verdict);
+                // A result that was known is one of an earlier task, which was checked or not.
+                let known = core.job_summary(job).is_some_and(|summary| summary.known > 0);
+                verdict.map_or(known, |verdict| matches!(verdict, Verdict::NotDrawn | Verdict::NobodyToCheck))
+            };
+            ensure(truth == *output || liar && unchecked(), || {
+                format!("task {job}.{group}.{index} has a wrong output")
+            })?;
         }
         outputs.push(delivered.into_iter().map(|(_, output)| output).collect());
     }

@@ -19,6 +19,7 @@ mod job_plan;
 mod order_books;
 #[cfg(test)]
 mod order_properties;
+pub mod proof;
 #[cfg(test)]
 mod properties;
 mod report;

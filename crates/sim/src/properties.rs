@@ -172,3 +172,20 @@ fn a_violated_invariant_names_the_command_that_shows_it_again() {
     assert!(violation.to_string().ends_with("replay it with: gleaner sim --seeds 1 --from 1"), "{violation}");
     assert!(violation.what.contains("nothing explains that job"), "{violation}");
 }
+
+#[test]
+fn in_about_half_of_the_worlds_results_are_checked_and_liars_are_found() {
+    let (mut checked, mut liars, mut found) = (0, 0, 0);
+    for seed in 1..=80 {
+        let scenario = Scenario::small(seed);
+        let world = play(&scenario);
+        let totals = world.hub.core.totals();
+        assert_eq!(totals.claims_drawn > 0, scenario.checks && totals.tasks_done > totals.tasks_known, "seed {seed}");
+        checked += u64::from(scenario.checks);
+        liars += u64::from(scenario.liar.is_some());
+        found += u64::from(totals.answers_wrong > 0);
+        assert!(totals.answers_wrong == 0 || scenario.liar.is_some(), "seed {seed}: somebody else was found wrong");
+    }
+    assert!((25..=55).contains(&checked) && liars > 8, "{checked} checked, {liars} with a liar");
+    assert!(found > 0, "liars are found where enough others can tell");
+}

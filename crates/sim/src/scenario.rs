@@ -20,6 +20,9 @@ const UNIVERSAL: usize = 3;
 /// Small worlds in which workers are tested, and in which they save how far they are, per mille.
 const WITH_TESTS: u32 = 333;
 const WITH_CHECKPOINTS: u32 = 500;
+/// Those in which results are checked, and of these those with a liar.
+const WITH_CHECKS: u32 = 500;
+const WITH_A_LIAR: u32 = 500;
 
 /// What reaches a machine in a second, and what it keeps, where nobody looks.
 const LINE: u64 = 12_500_000;
@@ -97,6 +100,10 @@ pub(crate) struct Scenario {
     pub screening: bool,
     /// Whether workers save how far their attempts are.
     pub saving: bool,
+    /// Whether results are checked before they are paid.
+    pub checks: bool,
+    /// A worker that delivers wrong results until the calm, each time another one.
+    pub liar: Option<u32>,
 }
 
 impl Scenario {
@@ -117,7 +124,12 @@ impl Scenario {
         let chain = ChainPlan::drawn(seed, workers.len(), faults.calm_at_ms);
         let scenario = Self::with_fates(seed, replay, faults, workers, jobs, &mut chance).on(chain);
         let mut chance = Chance::new(mix_two(seed, 0x7e57));
-        Self { screening: chance.hits(WITH_TESTS), saving: chance.hits(WITH_CHECKPOINTS), ..scenario }
+        let (screening, saving) = (chance.hits(WITH_TESTS), chance.hits(WITH_CHECKPOINTS));
+        let checks = chance.hits(WITH_CHECKS);
+        let others = (scenario.workers.len() as u64).saturating_sub(UNIVERSAL as u64);
+        let liar =
+            (checks && others > 0 && chance.hits(WITH_A_LIAR)).then(|| UNIVERSAL as u32 + chance.below(others) as u32);
+        Self { screening, saving, checks, liar, ..scenario }
     }
 
     /// A world of GPU workers and arrays of short tasks, as large as you like.
@@ -167,8 +179,8 @@ impl Scenario {
     /// What the hub is founded with.
     pub fn params(&self) -> Params {
         let stake_min = self.chain.as_ref().map_or(Amount::ZERO, |chain| chain.stake_min);
-        let (data_aware, screening) = (self.data_aware, self.screening);
-        Params { orders: self.chain.is_some(), stake_min, data_aware, screening, ..Params::default() }
+        let (data_aware, screening, checks) = (self.data_aware, self.screening, self.checks);
+        Params { orders: self.chain.is_some(), stake_min, data_aware, screening, checks, ..Params::default() }
     }
 
     /// How many tasks the first job has.
@@ -200,7 +212,8 @@ impl Scenario {
     ) -> Self {
         let calm_at = faults.calm_at_ms * MILLISECOND;
         let (chain, data_aware, screening, saving) = (None, true, false, false);
-        Self { seed, replay, faults, workers, jobs, fates, calm_at, chain, data_aware, screening, saving }
+        let (checks, liar) = (false, None);
+        Self { seed, replay, faults, workers, jobs, fates, calm_at, chain, data_aware, screening, saving, checks, liar }
     }
 }
 

@@ -169,7 +169,8 @@ impl TestBooks {
         let runtime = core.spec(start.job, start.group).ok_or("an attempt of no group")?.work.runtime();
         let passed = !self.screening || known.passed.contains(&(device, runtime));
         ensure(passed, || format!("{}, which has passed no test", at()))?;
-        let saved = self.saved.get(&task).copied();
+        // Whoever checks a result computes all of it.
+        let saved = self.saved.get(&task).copied().filter(|_| !core.is_audit(start.attempt));
         ensure(saved == start.checkpoint, || format!("{} does not go on from where it was", at()))
     }
 }

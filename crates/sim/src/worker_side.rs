@@ -1,5 +1,7 @@
 //! What workers do in the world: dial, run what they are given, send results until they are acknowledged.
-use gleaner_wire::{AttemptId, Cause, Finished, Micros, Outcome, Output, PROTOCOL, Signed, StartAttempt, ToHub, ToWorker};
+use gleaner_wire::{
+    AttemptId, Cause, Finished, Micros, Outcome, Output, PROTOCOL, Signed, StartAttempt, ToHub, ToWorker,
+};
 
 use crate::chance::mix;
 use crate::fetching;
@@ -167,6 +169,9 @@ impl World<'_> {
         let outcome = match output {
             _ if over => failed(Cause::TimeLimit),
             _ if broken => failed(Cause::DeviceFault),
+            Some(_) if self.scenario.liar == Some(worker) && !self.calm => {
+                Outcome::Done(Output::inline(&attempt.0.to_be_bytes()).expect("8 bytes are short"))
+            }
             Some(output) => Outcome::Done(output),
             None => failed(cause),
         };

@@ -77,7 +77,15 @@ impl Delivery {
         lie: Option<Lie>,
     ) -> Self {
         let memory = Arc::new(Semaphore::new(WAITING_KIB_MAX as usize));
-        Self { runtime, depot, outbox, cancels, memory, stores: Arc::new(Semaphore::new(STORES_AT_A_TIME)), liar: lie.map(Liar::new) }
+        Self {
+            runtime,
+            depot,
+            outbox,
+            cancels,
+            memory,
+            stores: Arc::new(Semaphore::new(STORES_AT_A_TIME)),
+            liar: lie.map(Liar::new),
+        }
     }
 
     /// Hands over how an attempt ended; `last` says that no other will follow soon. Called from threads that run

@@ -7,7 +7,8 @@ use std::time::Duration;
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
 use gleaner_wire::{
-    Finished, HELD_MAX, MESSAGE_BYTES_MAX, Millis, Offer, Outcome, PROTOCOL, ToHub, ToWorker, WorkerId, WorkerKey, decode, encode,
+    Finished, HELD_MAX, MESSAGE_BYTES_MAX, Millis, Offer, Outcome, PROTOCOL, ToHub, ToWorker, WorkerId, WorkerKey,
+    decode, encode,
 };
 use tokio::net::TcpStream;
 use tokio::sync::{mpsc, watch};

@@ -55,8 +55,7 @@ impl Core {
             let drawn = audit.draw(&self.workers_keys(audit), &claim.hash);
             let task = TaskId { job: claim.attempt.job, group: claim.attempt.group, index: claim.attempt.index };
             let computing = |worker: WorkerId| audit.asked.values().any(|asked| *asked == (worker, Question::Compute));
-            let open =
-                |juror: &&Juror| !audit.answers.contains_key(&juror.worker) && !computing(juror.worker);
+            let open = |juror: &&Juror| !audit.answers.contains_key(&juror.worker) && !computing(juror.worker);
             let to_ask: Vec<Juror> = drawn.iter().filter(open).copied().collect();
             let waiting = audit.asked.len();
             let drawn: Vec<WorkerId> = drawn.iter().map(|juror| juror.worker).collect();
@@ -98,7 +97,10 @@ impl Core {
         let seat = &self.seats[juror.seat.0 as usize];
         let (here, room) = (seat.counted && seat.offered && !seat.testing, seat.in_flight < self.params.in_flight_max);
         let takes = self.workers[juror.worker.0 as usize].takes_work(self.now);
-        if !(here && room && takes) {
+        let needs = &self.jobs[&task.job].groups[usize::from(task.group)].plan.needs;
+        // It may have changed since the lot was drawn.
+        let fits = seat.fits(needs, self.classes.named(needs));
+        if !(here && room && takes && fits) {
             return None;
         }
         let placement = Placement { seat: juror.seat, task, why: Why::Audit(id), twin: None };

@@ -104,12 +104,24 @@ pub(crate) struct Claims {
     pub round: u64,
     /// Unpaid work of each provider.
     pub exposure: BTreeMap<Address, Amount>,
+    /// The workers of each provider, whose unpaid work counts together.
+    pub owned: BTreeMap<Address, BTreeSet<WorkerId>>,
 }
 
 impl Claims {
     /// Unpaid work of a provider.
     pub fn exposure(&self, provider: Option<Address>) -> Amount {
         provider.and_then(|provider| self.exposure.get(&provider)).copied().unwrap_or_default()
+    }
+
+    /// A worker belongs to somebody else than before, or to somebody at all.
+    pub fn own(&mut self, worker: WorkerId, before: Option<Address>, now: Option<Address>) {
+        if let Some(workers) = before.filter(|_| before != now).and_then(|before| self.owned.get_mut(&before)) {
+            workers.remove(&worker);
+        }
+        if let Some(now) = now {
+            self.owned.entry(now).or_default().insert(worker);
+        }
     }
 
     fn expose(&mut self, provider: Option<Address>, amount: Amount) {
@@ -182,7 +194,11 @@ impl Core {
         job.claims -= 1;
         job.groups[usize::from(claim.attempt.group)].claimed -= 1;
         self.money_came_back(claim.attempt.job);
-        self.hungry.extend(self.workers[claim.attempt.worker.0 as usize].seats.iter().copied());
+        // What was held back because of unpaid work may be placed now.
+        let owned = provider.and_then(|provider| self.claims.owned.get(&provider));
+        for worker in owned.into_iter().flatten() {
+            self.hungry.extend(self.workers[worker.0 as usize].seats.iter().copied());
+        }
         claim
     }
 

@@ -3,7 +3,9 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use gleaner_wire::check::Check;
-use gleaner_wire::{Address, Amount, AttemptId, DeviceKind, Hash, JobId, Micros, Millis, SignedOrder, TaskId, WorkerKey};
+use gleaner_wire::{
+    Address, Amount, AttemptId, DeviceKind, Hash, JobId, Micros, Millis, SignedOrder, TaskId, WorkerKey,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::proof::RateView;

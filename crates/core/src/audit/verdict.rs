@@ -62,11 +62,24 @@ impl Core {
         for worker in wrong {
             self.convict(worker, id, effects);
         }
+        if verdict == Verdict::Undecided {
+            self.doubt_both(id, effects);
+        }
         if verdict.pays() {
             self.accept(id, verdict, effects);
         } else {
             self.refuse(id, verdict, effects);
         }
+    }
+
+    /// Answers differ and nobody knows whose is right: that speaks a little against all of them, and most against whoever it
+    /// happens to again and again.
+    fn doubt_both(&mut self, id: AttemptId, effects: &mut Vec<Effect>) {
+        let claim = &self.claims.all[&id];
+        let answers = claim.audit.iter().flat_map(|audit| audit.answers.iter());
+        let against = answers.filter(|(_, answer)| !answer.is_for()).map(|(worker, _)| *worker);
+        let doubted: Vec<WorkerId> = against.chain([claim.attempt.worker]).collect();
+        doubted.into_iter().for_each(|worker| self.add_trouble(worker, 1, effects));
     }
 
     /// A claim is wrong, or cannot be told: it is not paid, and its task goes to somebody else.
@@ -81,7 +94,9 @@ impl Core {
         if !job.is_running() {
             return;
         }
-        if self.note_trouble(&attempt, Cause::Refuted, Next::NeverBack) {
+        // Where it cannot be told who was wrong, either may have been right.
+        let next = if verdict == Verdict::Refuted { Next::NeverBack } else { Next::Elsewhere };
+        if self.note_trouble(&attempt, Cause::Refuted, next) {
             self.end_with_fault(&attempt, Cause::Refuted, effects);
         } else {
             self.send_back(&attempt, Cause::Refuted, effects);

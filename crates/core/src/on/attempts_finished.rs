@@ -13,7 +13,13 @@ use crate::state::Core;
 const OVERRUN: u64 = 4;
 
 impl Core {
-    pub(crate) fn on_attempts_finished(&mut self, worker: WorkerId, batch: u64, results: Vec<Finished>, effects: &mut Vec<Effect>) {
+    pub(crate) fn on_attempts_finished(
+        &mut self,
+        worker: WorkerId,
+        batch: u64,
+        results: Vec<Finished>,
+        effects: &mut Vec<Effect>,
+    ) {
         let mut announced = None;
         self.hear(worker);
         for Finished { attempt, ran, outcome } in results {
@@ -30,10 +36,13 @@ impl Core {
                 effects.push(Effect::AnnounceJob { job: at.job });
             }
             let audit = at.is_audit();
-            let result = Delivered { claimed: ran, ran: ran.min(Micros(self.now.since(at.placed).micros().0 + 1000)), batch };
+            let result =
+                Delivered { claimed: ran, ran: ran.min(Micros(self.now.since(at.placed).micros().0 + 1000)), batch };
             match outcome {
                 Outcome::Done(output) if audit => self.audit_answered(slot, Some(output), result, effects),
-                Outcome::Failed { cause, .. } if audit && is_answer(cause) => self.audit_answered(slot, None, result, effects),
+                Outcome::Failed { cause, .. } if audit && is_answer(cause) => {
+                    self.audit_answered(slot, None, result, effects)
+                }
                 Outcome::Done(output) => self.finish(slot, output, result, effects),
                 Outcome::Failed { cause, detail } => {
                     // Only a check says that a result was wrong.
@@ -130,6 +139,7 @@ impl Core {
         let at = self.attempts.at(slot);
         let (job, group, index) = (at.job, usize::from(at.group), at.index);
         if at.worker == worker
+            && !at.is_audit()
             && let Some(state) = self.jobs.get_mut(&job)
             && state.groups[group].checkpoints.insert(index, checkpoint).is_none()
         {

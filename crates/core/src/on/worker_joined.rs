@@ -90,6 +90,7 @@ impl Core {
             }
         }
         let worker = &mut self.workers[id.0 as usize];
+        self.claims.own(id, worker.offer.provider, offer.provider);
         for seat in &worker.seats[offer.devices.len()..] {
             self.seats[seat.0 as usize].offered = false;
         }

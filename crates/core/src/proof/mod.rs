@@ -6,9 +6,11 @@ mod draw;
 mod policy;
 mod poll;
 mod rate;
+mod tolerance;
 
-pub use draw::{Candidate, WHOLE, auditors, is_selected, piece};
 pub(crate) use draw::lot;
+pub use draw::{Candidate, WHOLE, auditors, is_selected, piece};
 pub use policy::Policy;
 pub use poll::{Step, Vote};
 pub use rate::{RateView, Record, Verdict, exposure_max, rate, rate_needed};
+pub use tolerance::Tolerances;

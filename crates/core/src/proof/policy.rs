@@ -22,8 +22,11 @@ pub struct Policy {
     pub streak: u32,
     /// After this many polls managed referees decide.
     pub polls_max: u32,
-    /// With fewer auditors than this there is no poll, and managed referees decide at once.
+    /// With fewer auditors than this there is no poll at all.
     pub voters_min: u32,
+    /// Where managed referees are at hand, they decide at once if there are fewer auditors than this: polls among few ask the
+    /// same ones again, and a league that is a minority of all may be a majority of them.
+    pub voters_min_refereed: u32,
 }
 
 impl Policy {
@@ -36,6 +39,16 @@ impl Policy {
 
 impl Default for Policy {
     fn default() -> Self {
-        Self { floor: 40_000, halving: 4, honest: 700_000, poll: 11, quorum: 8, streak: 2, polls_max: 5, voters_min: 3 }
+        Self {
+            floor: 45_000,
+            halving: 8,
+            honest: 700_000,
+            poll: 11,
+            quorum: 8,
+            streak: 2,
+            polls_max: 5,
+            voters_min: 3,
+            voters_min_refereed: 16,
+        }
     }
 }

@@ -33,10 +33,20 @@ pub enum Step {
 impl Vote {
     /// A vote among so many eligible auditors, the one that disagreed with the claim among them.
     pub fn new(policy: &Policy, eligible: usize) -> Self {
+        Self::among(policy, eligible, policy.voters_min)
+    }
+
+    /// The same where managed referees are at hand, who need not leave it to a handful of auditors.
+    pub fn beside_referees(policy: &Policy, eligible: usize) -> Self {
+        Self::among(policy, eligible, policy.voters_min_refereed.max(policy.voters_min))
+    }
+
+    fn among(policy: &Policy, eligible: usize, voters_min: u32) -> Self {
         let sample = policy.poll.min(u32::try_from(eligible).unwrap_or(u32::MAX));
         // The same share of a smaller poll, rounded up, as a quorum of the full one is.
         let share = (u64::from(sample) * u64::from(policy.quorum)).div_ceil(u64::from(policy.poll.max(1)));
-        let polls_max = if sample < policy.voters_min { 0 } else { policy.polls_max };
+        let enough = u64::try_from(eligible).is_ok_and(|eligible| eligible >= u64::from(voters_min));
+        let polls_max = if enough { policy.polls_max } else { 0 };
         Self {
             sample,
             quorum: u32::try_from(share).unwrap_or(u32::MAX).max(1),
@@ -153,6 +163,12 @@ mod tests {
         for eligible in 0..3 {
             assert_eq!(vote(eligible).step(), Step::Undecided, "one or two are no majority of anything");
         }
+    }
+
+    #[test]
+    fn referees_who_are_at_hand_do_not_leave_it_to_a_handful() {
+        let of = |eligible| Vote::beside_referees(&Policy::default(), eligible).step();
+        assert_eq!((of(15), of(16)), (Step::Undecided, Step::Again));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 use gleaner_core::ledger::Account;
 use gleaner_core::{Params, Verdict};
 use gleaner_wire::api::JobState;
-use gleaner_wire::{Amount, Cause, Output, Outcome, StartAttempt, State, WorkerId};
+use gleaner_wire::{Amount, Cause, Outcome, Output, StartAttempt, State, WorkerId};
 
 use crate::network::{Network, array, job, offer, output, task};
 

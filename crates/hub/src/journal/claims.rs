@@ -13,8 +13,10 @@ pub(super) fn store(db: &Connection, number: u64, signed: &SignedClaims) -> Resu
         .execute(params![number, record])?;
     // A few at a time, so that nothing waits for it.
     let forgotten = (number >> 16).saturating_sub(BATCHES_MAX) << 16;
-    db.prepare_cached("DELETE FROM signed_claims WHERE number IN (SELECT number FROM signed_claims WHERE number < ?1 LIMIT 8)")?
-        .execute([forgotten])?;
+    db.prepare_cached(
+        "DELETE FROM signed_claims WHERE number IN (SELECT number FROM signed_claims WHERE number < ?1 LIMIT 8)",
+    )?
+    .execute([forgotten])?;
     Ok(())
 }
 

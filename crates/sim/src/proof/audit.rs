@@ -1,0 +1,227 @@
+//! The check of one claim that the lot fell on: an audit, and where answers differ, polls and at last a referee.
+use std::collections::BTreeMap;
+
+use gleaner_core::proof::{Candidate, Step, Verdict, Vote, auditors};
+use gleaner_wire::Hash;
+
+use super::people::{Answer, Role};
+use super::setting::Kind;
+use super::world::World;
+use crate::chance::{mix, mix_two};
+
+/// Auditors that are asked one after the other until one of them answers.
+const ASKED_MAX: usize = 4;
+/// One agreement of trusted workers in so many is compared with another class of devices as well, to learn.
+const COMPARED_ONE_IN: u64 = 8;
+
+/// What a worker delivered, and is to be paid for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Claim {
+    pub worker: usize,
+    pub task: u64,
+    pub answer: Answer,
+    pub hash: Hash,
+}
+
+/// Who can be asked about a claim: one worker of each other owner.
+struct Jury {
+    workers: Vec<usize>,
+    candidates: Vec<Candidate>,
+}
+
+/// Answers by whom; nothing for who gave none.
+type Answers = BTreeMap<usize, Option<Answer>>;
+
+impl World<'_> {
+    /// Whether a claim is paid.
+    pub fn check(&mut self, claim: &Claim, seed: &Hash) -> bool {
+        let (jury, mut answers) = (self.jury(claim), Answers::new());
+        let first = auditors(seed, &claim.hash, 0, &jury.candidates, ASKED_MAX);
+        let auditor = first.into_iter().find(|at| self.ask(claim, jury.workers[*at], &mut answers).is_some());
+        let upheld = match auditor.map(|at| jury.workers[at]) {
+            None => self.referee(claim, &answers),
+            Some(auditor) if !self.is_known(claim, auditor) => self.calibrate(claim, auditor, &answers),
+            Some(auditor) if self.agrees(claim, auditor, &answers) => {
+                self.note(claim.worker, Verdict::Good);
+                self.note(auditor, Verdict::Good);
+                self.learn(claim, auditor, &answers);
+                true
+            }
+            Some(_) => self.vote(claim, seed, &jury, &mut answers),
+        };
+        for (worker, answer) in &answers {
+            if answer.is_none() {
+                self.note(*worker, Verdict::GivenUp);
+            }
+        }
+        upheld
+    }
+
+    /// Too little is known of what honest results differ by: a referee says what is paid, and nobody is blamed.
+    fn calibrate(&mut self, claim: &Claim, auditor: usize, answers: &Answers) -> bool {
+        let (one, other) = (self.place(claim.worker), self.place(auditor));
+        self.noise.learn(claim.task, one, other, answers[&auditor] == Some(claim.answer));
+        self.count_work(1);
+        claim.answer == Answer::Right
+    }
+
+    fn is_known(&self, claim: &Claim, auditor: usize) -> bool {
+        self.noise.is_known(self.place(claim.worker).1, self.place(auditor).1)
+    }
+
+    /// Those of the claimant's own class; if they are too few, those of classes that it can be compared with as well.
+    fn jury(&self, claim: &Claim) -> Jury {
+        let class = self.people.workers[claim.worker].class;
+        let same = self.jury_of(claim, |other| self.noise.alike(class, other));
+        let enough = same.workers.len() >= self.policy.voters_min as usize;
+        if enough { same } else { self.jury_of(claim, |other| self.noise.comparable(class, other)) }
+    }
+
+    fn jury_of(&self, claim: &Claim, fits: impl Fn(usize) -> bool) -> Jury {
+        let (mut workers, mut candidates) = (Vec::new(), Vec::new());
+        let ours = self.people.workers[claim.worker].owner;
+        for (number, owner) in self.people.owners.iter().enumerate() {
+            if number == ours || owner.from > self.round {
+                continue;
+            }
+            let fitting = || owner.workers.iter().filter(|at| fits(self.people.workers[**at].class));
+            let count = fitting().count() as u64;
+            if count == 0 {
+                continue;
+            }
+            let nth = mix_two(claim.task, number as u64) % count;
+            let at = *fitting().nth(nth as usize).expect("below the count");
+            let weight = owner.workers.iter().map(|at| self.people.workers[*at].stake.0).sum();
+            candidates.push(Candidate { key: self.people.workers[at].key, weight });
+            workers.push(at);
+        }
+        Jury { workers, candidates }
+    }
+
+    /// Has a worker answer, once.
+    fn ask(&mut self, claim: &Claim, worker: usize, answers: &mut Answers) -> Option<Answer> {
+        if let Some(answer) = answers.get(&worker) {
+            return *answer;
+        }
+        let answer = self.people.audit(worker, claim.task, (claim.worker, claim.answer), self.setting, &self.policy);
+        self.count_work(u64::from(answer.is_some()));
+        answers.insert(worker, answer);
+        answer
+    }
+
+    /// Repeated polls, and what follows from them.
+    fn vote(&mut self, claim: &Claim, seed: &Hash, jury: &Jury, answers: &mut Answers) -> bool {
+        self.tally.votes += 1;
+        let mut vote = Vote::beside_referees(&self.policy, jury.workers.len());
+        while let Some(poll) = vote.next_poll() {
+            let drawn = auditors(seed, &claim.hash, poll, &jury.candidates, vote.sample());
+            let drawn: Vec<usize> = drawn.into_iter().map(|at| jury.workers[at]).collect();
+            let given: Vec<usize> =
+                drawn.into_iter().filter(|worker| self.ask(claim, *worker, answers).is_some()).collect();
+            let (agree, differ): (Vec<usize>, Vec<usize>) =
+                given.into_iter().partition(|worker| self.agrees(claim, *worker, answers));
+            let most = self.most_alike(claim, &differ, answers);
+            vote.count(agree.len() as u32, most.len() as u32);
+        }
+        match vote.step() {
+            Step::Decided(upheld) => self.decide(claim, upheld, answers),
+            Step::Undecided | Step::Again => return self.referee(claim, answers),
+        }
+        vote.step() == Step::Decided(true)
+    }
+
+    /// The side that won keeps its standing, and everybody whose answer differs from it loses its stake. An answer that
+    /// differs from the claim but not from most others of the winning side was noise.
+    fn decide(&mut self, claim: &Claim, upheld: bool, answers: &Answers) {
+        let given = answers.iter().filter(|(_, answer)| answer.is_some()).map(|(worker, _)| *worker);
+        let (agree, differ): (Vec<usize>, Vec<usize>) = given.partition(|worker| self.agrees(claim, *worker, answers));
+        let winners = if upheld { agree.clone() } else { self.most_alike(claim, &differ, answers) };
+        for worker in agree.into_iter().chain(differ) {
+            let alike = winners.iter().filter(|winner| self.alike(claim, worker, **winner, answers)).count();
+            self.judge(worker, alike * 2 > winners.len());
+        }
+        self.judge(claim.worker, upheld);
+    }
+
+    /// Managed workers compute the task themselves. They are the platform's own, and right.
+    fn referee(&mut self, claim: &Claim, answers: &Answers) -> bool {
+        self.tally.refereed += 1;
+        self.count_work(1);
+        for (worker, answer) in answers {
+            if let Some(answer) = answer {
+                self.judge(*worker, *answer == Answer::Right);
+            }
+        }
+        self.judge(claim.worker, claim.answer == Answer::Right);
+        claim.answer == Answer::Right
+    }
+
+    fn judge(&mut self, worker: usize, right: bool) {
+        self.note(worker, if right { Verdict::Good } else { Verdict::Bad });
+        if !right {
+            self.convict(worker);
+        }
+    }
+
+    fn agrees(&self, claim: &Claim, worker: usize, answers: &Answers) -> bool {
+        let classes = &self.people.workers;
+        answers[&worker].is_some_and(|answer| {
+            let ours = (claim.worker, classes[claim.worker].class, claim.answer);
+            self.noise.agree(claim.task, ours, (worker, classes[worker].class, answer))
+        })
+    }
+
+    fn alike(&self, claim: &Claim, one: usize, other: usize, answers: &Answers) -> bool {
+        let of = |worker: usize| answers[&worker].map(|answer| (worker, self.people.workers[worker].class, answer));
+        one == other || of(one).zip(of(other)).is_some_and(|(one, other)| self.noise.agree(claim.task, one, other))
+    }
+
+    /// The most of these whose answers agree with one of them.
+    fn most_alike(&self, claim: &Claim, of: &[usize], answers: &Answers) -> Vec<usize> {
+        let with = |one: &usize| -> Vec<usize> {
+            of.iter().copied().filter(|other| self.alike(claim, *one, *other, answers)).collect()
+        };
+        of.iter().map(with).max_by_key(Vec::len).unwrap_or_default()
+    }
+
+    /// Two trusted workers agree, so that what their results differ by is honest; now and then a third one of another class
+    /// computes the task too, without being judged.
+    fn learn(&mut self, claim: &Claim, auditor: usize, answers: &Answers) {
+        if self.setting.devices == Kind::Exact || !self.is_trusted(claim.worker) || !self.is_trusted(auditor) {
+            return;
+        }
+        let (one, other) = (self.place(claim.worker), self.place(auditor));
+        self.noise.learn(claim.task, one, other, answers[&auditor] == Some(claim.answer));
+        if self.setting.devices != Kind::Diverging || !mix(claim.task).is_multiple_of(COMPARED_ONE_IN) {
+            return;
+        }
+        let third = (mix_two(claim.task, 3) % self.people.workers.len() as u64) as usize;
+        let here = self.people.owners[self.people.workers[third].owner].from <= self.round;
+        let across = self.place(third);
+        if here && self.is_trusted(third) && !self.noise.alike(one.1, across.1) {
+            self.count_work(1);
+            let same = self.people.claim(third, claim.task, self.setting, &self.policy) == claim.answer;
+            self.noise.learn(claim.task, one, across, same);
+        }
+    }
+
+    fn place(&self, worker: usize) -> (usize, usize) {
+        (worker, self.people.workers[worker].class)
+    }
+
+    /// Throws an owner out: the stakes of all its workers are gone.
+    fn convict(&mut self, worker: usize) {
+        let owner = self.people.workers[worker].owner;
+        if self.people.owners[owner].from > self.round {
+            return;
+        }
+        for at in &self.people.owners[owner].workers {
+            let worker = &self.people.workers[*at];
+            match worker.role {
+                Role::Honest => self.tally.false_slashings += 1,
+                Role::Liar | Role::Lazy => self.tally.cheat_slashed(worker.stake, worker.price, worker.delivered),
+            }
+        }
+        self.send_away(owner);
+    }
+}
