@@ -51,5 +51,8 @@ fn a_check_can_be_read_by_programs() {
     let args = ["receipt", "verify", "--json", "job.jsonl"];
     let ended: Ended = gleaner().current_dir(folder.path()).args(args).output().expect("it runs").into();
     let report: serde_json::Value = serde_json::from_str(&ended.stdout).expect("JSON");
-    assert_eq!((&report[0]["holds"], &report[0]["receipts"], &report[0]["refuted"]), (&true.into(), &3.into(), &1.into()));
+    assert_eq!(
+        (&report[0]["holds"], &report[0]["receipts"], &report[0]["refuted"]),
+        (&true.into(), &3.into(), &1.into())
+    );
 }
