@@ -147,7 +147,7 @@ impl World {
             requester: Address(requester.address().into_array()),
             hub: Address(hub_account().address().into_array()),
             job: job(),
-            cap: Amount::gln(100),
+            cap: Amount::gln(10_000),
             bond: Amount::gln(1),
             deadline: 1_900_000_000,
             policy: Hash([0; 32]),
