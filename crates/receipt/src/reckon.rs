@@ -81,9 +81,15 @@ pub(crate) fn samples(jurors: &[Juror]) -> std::ops::RangeInclusive<u32> {
     bounded(jurors.iter().filter(|juror| !juror.gone).count())..=bounded(jurors.len())
 }
 
-/// Where a vote stands after its polls, and how many of them were superfluous.
+/// Where a vote stands after its polls, and how many of them were superfluous. A referee who is at hand need not leave it to
+/// a handful of jurors.
 pub(crate) fn vote(audit: &Audit) -> (Step, usize) {
-    let mut vote = Vote::new(&Policy::default(), audit.sample as usize);
+    let policy = Policy::default();
+    let mut vote = if audit.referee.is_some() && audit.polls.len() <= 1 {
+        Vote::beside_referees(&policy, audit.jurors.iter().filter(|juror| !juror.gone).count())
+    } else {
+        Vote::new(&policy, audit.sample as usize)
+    };
     let mut superfluous = 0;
     for Poll { drawn, .. } in audit.polls.iter().skip(1) {
         if vote.step() == Step::Again {

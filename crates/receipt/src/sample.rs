@@ -14,6 +14,7 @@ use gleaner_wire::{
     Address, Amount, AttemptId, Check, DeviceKind, Hash, JobId, Micros, Millis, Order, SignedOrder, TaskId, WorkerKey,
 };
 
+use crate::filed::SignedBatch;
 use crate::make::{Lot, Parts, make};
 use crate::reckon;
 use crate::sign::{ordered, public, sign_batch};
@@ -29,7 +30,7 @@ pub enum Case {
     Upheld,
     /// The worker lies with a friend among the jurors, and the vote is against it.
     Refuted,
-    /// The worker lies, there are two jurors only, and a referee says so.
+    /// The worker lies, there are a few jurors only, and a referee says so.
     Refereed,
     /// The worker lies, there are two jurors only, and no referee.
     Undecided,
@@ -64,8 +65,8 @@ impl Case {
     fn jurors(self) -> usize {
         match self {
             Self::NotDrawn | Self::NobodyToCheck | Self::NotAsked | Self::JobEnded => 0,
-            Self::Refereed | Self::Undecided => 2,
-            Self::NotRepeatable => 5,
+            Self::Undecided => 2,
+            Self::Refereed | Self::NotRepeatable => 5,
             Self::Agreed | Self::Upheld | Self::Refuted | Self::Close => 14,
         }
     }
@@ -109,6 +110,10 @@ pub struct World {
     pub hub: SigningKey,
     /// The order of the job, if there is a chain.
     pub order: Option<Ordered>,
+    /// The batches that were signed, in their order.
+    pub batches: Vec<SignedBatch>,
+    /// The claims of the round that was drawn last.
+    pub round: Vec<Hash>,
     draws: Draws,
     attempts: u64,
     receipts: u64,
@@ -131,7 +136,8 @@ impl World {
     pub fn new() -> Self {
         let draws: Draws = Box::new(|root| (Seed::Hub, Hash::of(&root.0)));
         let hub = key("hub");
-        Self { hub, order: None, draws, attempts: 0, receipts: 0, previous: None, sum: Amount::ZERO }
+        let (batches, round) = (Vec::new(), Vec::new());
+        Self { hub, order: None, batches, round, draws, attempts: 0, receipts: 0, previous: None, sum: Amount::ZERO }
     }
 
     /// A hub with a chain, and how it draws seeds.
@@ -141,7 +147,7 @@ impl World {
             requester: Address(requester.address().into_array()),
             hub: Address(hub_account().address().into_array()),
             job: job(),
-            cap: Amount::gln(100),
+            cap: Amount::gln(10_000),
             bond: Amount::gln(1),
             deadline: 1_900_000_000,
             policy: Hash([0; 32]),
@@ -208,6 +214,8 @@ impl World {
             })
             .collect();
         let batch = sign_batch(&claims, &public(&self.hub), worker).swap_remove(1);
+        let leaves = claims.iter().map(claim_hash).collect();
+        self.batches.push(SignedBatch { claims: leaves, signature: batch.signature });
         Commitment { claim: claims[1], batch }
     }
 
@@ -215,6 +223,7 @@ impl World {
     fn draw(&mut self, claim: &Claim, record: Record) -> Lot {
         let mut claims: Vec<Hash> = (0..5_u8).map(|number| Hash::of(&[number])).collect();
         claims[2] = claim_hash(claim);
+        self.round.clone_from(&claims);
         let tree = Tree::of(claims);
         let path = tree.path(2).expect("it is the third");
         let round = Round { number: self.receipts + 1, root: tree.root(), count: 5, place: 2, path };
@@ -242,15 +251,15 @@ impl World {
         if !audit.answers[0].agrees {
             audit.sample = *reckon::samples(&audit.jurors).end();
         }
+        let referee = key("referee");
+        audit.referee = (case == Case::Refereed).then(|| public(&referee));
         while audit.sample > 0 && reckon::vote(&audit).0 == proof::Step::Again {
             let mut drawn = lots(&audit.jurors, u32::try_from(audit.polls.len()).unwrap_or(u32::MAX));
             drawn.truncate(audit.sample as usize);
             self.ask(case, claim, &mut audit, &mut answers, &keys, &drawn);
         }
-        if case == Case::Refereed {
-            let referee = key("referee");
+        if audit.referee.is_some() {
             let commitment = self.commit(&referee, 1);
-            audit.referee = Some(public(&referee));
             audit.answers.push(answer(case, claim, &audit, public(&referee), commitment));
         }
         audit

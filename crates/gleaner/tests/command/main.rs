@@ -32,5 +32,6 @@ mod page;
 mod processes;
 mod provider;
 mod quote;
+mod receipts;
 mod snapshots;
 mod training;

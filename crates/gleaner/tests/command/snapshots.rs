@@ -7,7 +7,7 @@ use crate::network::{Ended, Network, gleaner, sources};
 use crate::programs;
 
 /// Compares with the stored text, or stores it.
-fn compare(name: &str, text: &str) {
+pub fn compare(name: &str, text: &str) {
     let path = sources().join("tests/snapshots").join(format!("{name}.txt"));
     if std::env::var_os("GLEANER_UPDATE_SNAPSHOTS").is_some() {
         std::fs::write(&path, text).expect("the snapshot can be written");
@@ -17,7 +17,7 @@ fn compare(name: &str, text: &str) {
     assert!(stored == text, "{} differs.\n--- stored\n{stored}\n--- now\n{text}", path.display());
 }
 
-fn transcript(command: &str, ended: &Ended) -> String {
+pub fn transcript(command: &str, ended: &Ended) -> String {
     let mut text = format!("$ gleaner {command}\n");
     for (stream, content) in [("stdout", &ended.stdout), ("stderr", &ended.stderr)] {
         if !content.is_empty() {
@@ -69,6 +69,8 @@ fn help_reads_well() {
         &["job"],
         &["job", "logs"],
         &["job", "fetch"],
+        &["receipt"],
+        &["receipt", "verify"],
         &["worker"],
         &["wallet"],
         &["wallet", "rewards"],

@@ -2,7 +2,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use gleaner_core::proof;
-use gleaner_wire::check::Compared;
+use gleaner_wire::check::{Check as Rule, Compared};
 use gleaner_wire::receipt::{Answer, Audit, Facts, JURORS_MAX, Juror, Poll, Verdict, claim_hash};
 use gleaner_wire::{Hash, WorkerKey};
 
@@ -115,7 +115,7 @@ impl Check<'_> {
         let Answer { auditor, commitment, agrees, distance, like_rival } = answer;
         let (ours, theirs) = (&facts.commitment.claim, &commitment.claim);
         let known = reckon::compared(facts.check, ours, theirs);
-        let right = known.unwrap_or(Compared::at(*distance));
+        let right = known.unwrap_or(measured(facts.check, answer));
         let reason = || match known {
             Some(_) => format!("its result {} beside {}", or_nothing(theirs.output), or_nothing(ours.output)),
             None => format!("a distance of {distance} where {} is tolerated", Compared::TOLERATED),
@@ -167,6 +167,15 @@ impl Check<'_> {
             self.believe("the job ended while a vote was under way");
         }
     }
+}
+
+/// What a measured distance says. What machines were seen to differ by may be tolerated beyond the job's own tolerance, if
+/// the job wants that; how much that is, the hub knows.
+fn measured(check: Rule, answer: &Answer) -> Compared {
+    let right = Compared::at(answer.distance);
+    let learns = matches!(check, Rule::Numeric { learned: true, .. });
+    let agrees = right.agrees || (learns && answer.agrees && right != Compared::APART);
+    Compared { agrees, ..right }
 }
 
 fn names(keys: &[WorkerKey]) -> String {

@@ -1,5 +1,6 @@
 //! Every way to alter one thing in a receipt.
 use gleaner_wire::receipt::TaskReceipt;
+use serde::Deserialize;
 use serde_json::{Number, Value, json};
 
 /// An altered receipt, and where it was altered: the names on the way, without the places in lists.
@@ -11,12 +12,14 @@ pub struct Altered {
 /// All receipts that differ from this one in one leaf of its JSON.
 pub fn leaves(receipt: &TaskReceipt) -> Vec<Altered> {
     let whole = serde_json::to_value(receipt).expect("plain data");
-    let mut found = Vec::new();
+    let (mut changed, mut found) = (whole.clone(), Vec::new());
     walk(&whole, &mut Vec::new(), &mut |way, others| {
         for other in others {
-            let mut changed = whole.clone();
-            *way.iter().fold(&mut changed, |value, step| step.of(value)) = other;
-            let Ok(altered) = serde_json::from_value::<TaskReceipt>(changed) else { continue };
+            let place = way.iter().fold(&mut changed, |value, step| step.of(value));
+            let before = std::mem::replace(place, other);
+            let read = TaskReceipt::deserialize(&changed);
+            *way.iter().fold(&mut changed, |value, step| step.of(value)) = before;
+            let Ok(altered) = read else { continue };
             if altered != *receipt {
                 let names = way.iter().filter_map(|step| step.name());
                 found.push(Altered { path: names.collect::<Vec<_>>().join("."), receipt: altered });

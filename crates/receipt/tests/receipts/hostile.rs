@@ -26,10 +26,10 @@ fn samples() -> Vec<TaskReceipt> {
 fn two_things_altered_at_once_break_nothing() {
     for receipt in samples() {
         let altered = leaves(&receipt);
-        for (at, one) in altered.iter().enumerate().step_by(97) {
+        for (at, one) in altered.iter().enumerate().step_by(499) {
             let twice = leaves(&one.receipt);
             let mut verifier = Verifier::default();
-            for other in twice.iter().skip(at % 89).step_by(89) {
+            for other in twice.iter().skip(at % 17).step_by(17) {
                 let _verdict = verifier.verify(&other.receipt);
             }
         }

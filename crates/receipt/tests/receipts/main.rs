@@ -3,5 +3,6 @@ mod alter;
 mod altered;
 mod cases;
 mod chain;
+mod filed;
 mod hostile;
 mod lies;

@@ -1,0 +1,147 @@
+//! What a hub's core writes down of a judged claim is enough to make its receipt.
+use std::collections::BTreeMap;
+
+use gleaner_core::proof::{self, Policy, RateView};
+use gleaner_core::{AnswerNote, AuditNote, DrawNote, JurorNote, PollNote, Proof, Verdict};
+use gleaner_receipt::sample::{Case, World};
+use gleaner_receipt::{Drawn, Filed, Missing, Parts, SignedBatch, make};
+use gleaner_wire::receipt::{self, Claim, Facts, TaskReceipt, claim_hash};
+use gleaner_wire::{Amount, Hash, WorkerKey};
+
+fn verdict(verdict: receipt::Verdict) -> Verdict {
+    match verdict {
+        receipt::Verdict::NotAsked => Verdict::NotAsked,
+        receipt::Verdict::NotDrawn => Verdict::NotDrawn,
+        receipt::Verdict::Agreed => Verdict::Agreed,
+        receipt::Verdict::Upheld => Verdict::Upheld,
+        receipt::Verdict::Refuted => Verdict::Refuted,
+        receipt::Verdict::NotRepeatable => Verdict::NotRepeatable,
+        receipt::Verdict::Undecided => Verdict::Undecided,
+        receipt::Verdict::NobodyToCheck => Verdict::NobodyToCheck,
+        receipt::Verdict::JobEnded => Verdict::JobEnded,
+    }
+}
+
+/// The number of the batch that a claim came in.
+fn batch(world: &World, claim: &Claim) -> u64 {
+    let leaf = claim_hash(claim);
+    world.batches.iter().position(|batch| batch.claims.contains(&leaf)).expect("it was signed") as u64
+}
+
+/// What a core would have written down of a claim with this receipt.
+fn noted(world: &World, facts: &Facts) -> Proof {
+    let claim = &facts.commitment.claim;
+    let record = facts.draw.as_ref().map(|draw| draw.record);
+    let rate = record.map(|record| {
+        let known = proof::Record { good: record.good, bad: record.bad, ..Default::default() };
+        RateView::of(&Policy::default(), &known, record.stake, record.exposure)
+    });
+    let selected = facts.draw.as_ref().is_some_and(|draw| draw.selected);
+    Proof {
+        task: facts.task,
+        attempt: claim.attempt,
+        worker: facts.placement.worker,
+        provider: facts.placement.provider,
+        device: facts.placement.device,
+        why: facts.placement.why.clone(),
+        price: facts.placement.per_second,
+        hold: facts.price.hold,
+        placed: facts.meter.placed,
+        finished: facts.meter.finished,
+        claimed: claim.ran,
+        ran: facts.meter.ran,
+        gross: facts.price.gross,
+        sum_before: facts.price.sum_before,
+        share_points: facts.price.share_points,
+        output: claim.output.expect("delivered"),
+        batch: batch(world, claim),
+        round: facts.draw.as_ref().map_or(0, |draw| draw.round.number),
+        draw: rate.map(|rate| DrawNote { rate, selected }),
+        audit: facts.audit.as_ref().map(|audit| Box::new(audit_note(world, facts, audit))),
+        verdict: verdict(facts.verdict),
+    }
+}
+
+fn audit_note(world: &World, facts: &Facts, audit: &receipt::Audit) -> AuditNote {
+    let juror = |juror: &receipt::Juror| JurorNote {
+        key: juror.key,
+        provider: juror.provider,
+        weight: juror.weight,
+        gone: juror.gone,
+    };
+    let referee = audit.referee.map(|key| JurorNote { key, provider: None, weight: 1, gone: false });
+    let answers = audit.answers.iter().map(|answer| AnswerNote {
+        key: answer.auditor,
+        attempt: answer.commitment.claim.attempt,
+        output: answer.commitment.claim.output,
+        claimed: answer.commitment.claim.ran,
+        batch: batch(world, &answer.commitment.claim),
+        agrees: answer.agrees,
+        distance: answer.distance,
+        like_rival: answer.like_rival,
+    });
+    let polls = (0..).zip(&audit.polls).skip(1).map(|(number, poll)| {
+        let (drawn, agree, differ) = (poll.drawn.clone(), poll.agree, poll.differ);
+        PollNote { number, drawn, agree, differ }
+    });
+    AuditNote {
+        seed: facts.draw.as_ref().expect("drawn").seed,
+        check: facts.check,
+        jurors: audit.jurors.iter().map(juror).chain(referee).collect(),
+        answers: answers.collect(),
+        sample: audit.sample,
+        polls: polls.collect(),
+        refereed: audit.referee.is_some(),
+    }
+}
+
+fn filed<'a>(
+    world: &World,
+    receipt: &TaskReceipt,
+    batch: &'a dyn Fn(&WorkerKey, u64) -> Option<SignedBatch>,
+) -> Filed<'a> {
+    let facts = &receipt.facts;
+    let stakes: BTreeMap<WorkerKey, Amount> =
+        facts.deductions.iter().map(|deduction| (deduction.worker, deduction.amount)).collect();
+    Filed {
+        order: facts.order.clone(),
+        job: facts.job,
+        market: facts.placement.market,
+        class: facts.placement.class.clone(),
+        check: facts.check,
+        number: facts.number,
+        previous: facts.previous,
+        round: facts.draw.as_ref().map(|draw| Drawn {
+            claims: world.round.clone(),
+            source: draw.source.clone(),
+            seed: draw.seed,
+        }),
+        batch,
+        stakes,
+    }
+}
+
+#[test]
+fn what_a_core_writes_down_makes_the_same_receipt() {
+    let mut world = World::new();
+    for case in Case::ALL {
+        let receipt = world.receipt(case);
+        let batch = |_: &WorkerKey, number: u64| world.batches.get(number as usize).cloned();
+        let parts = Parts::of(&noted(&world, &receipt.facts), filed(&world, &receipt, &batch));
+        assert_eq!(make(parts.expect("all of it is on file"), &world.hub), receipt, "{case:?}");
+    }
+}
+
+#[test]
+fn what_is_not_on_file_is_named() {
+    let mut world = World::new();
+    let receipt = world.receipt(Case::NotDrawn);
+    let proof = noted(&world, &receipt.facts);
+    let missing = Parts::of(&proof, filed(&world, &receipt, &|_, _| None)).expect_err("no batch");
+    assert_eq!(missing, Missing::Batch { worker: proof.worker, batch: proof.batch, attempt: proof.attempt });
+    let batch = |_: &WorkerKey, number: u64| world.batches.get(number as usize).cloned();
+    let mut without = filed(&world, &receipt, &batch);
+    without.round.as_mut().expect("drawn").claims = vec![Hash([0; 32])];
+    let missing = Parts::of(&proof, without).expect_err("no claim");
+    assert_eq!(missing, Missing::Round { round: proof.round, attempt: proof.attempt });
+}
