@@ -3,6 +3,7 @@
 //! All rules about money are written once, as contracts. Here they run in an embedded EVM or on any chain behind
 //! JSON-RPC, and everything above talks to both through [`Node`].
 pub mod account;
+pub mod beacon;
 pub mod contracts;
 pub mod deploy;
 pub mod embedded;

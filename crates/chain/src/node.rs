@@ -31,6 +31,15 @@ pub struct BlockInfo {
     pub timestamp: u64,
 }
 
+/// A block as it is hashed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SealedBlock {
+    /// Its header, encoded.
+    pub header: Bytes,
+    /// Its transactions in order, as they are sent.
+    pub transactions: Vec<Bytes>,
+}
+
 /// What gas costs at the moment, in the chain's native coin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fees {
@@ -111,6 +120,9 @@ pub enum Error {
     /// A query matches more than is handed out at once.
     #[error("more than {LOGS_MAX} logs match: ask for fewer blocks at a time")]
     TooManyLogs,
+    /// What the node says does not fit together.
+    #[error("the chain's node contradicts itself: {0}")]
+    Inconsistent(String),
     /// The embedded chain cannot read its own store.
     #[error("the embedded chain cannot read its store: {0}")]
     Store(String),
@@ -205,6 +217,16 @@ impl Node {
     /// A block by its number.
     pub async fn block(&self, number: u64) -> Result<Option<BlockInfo>, Error> {
         ask!(self, chain => chain.block(number).await)
+    }
+
+    /// A block as it is hashed, by its number.
+    pub async fn sealed_block(&self, number: u64) -> Result<Option<SealedBlock>, Error> {
+        ask!(self, chain => chain.sealed_block(number).await)
+    }
+
+    /// The encoded header of a block.
+    pub async fn sealed_header(&self, number: u64) -> Result<Option<Bytes>, Error> {
+        ask!(self, chain => chain.sealed_header(number).await)
     }
 
     /// How many transactions of an account are in blocks: the next nonce if none is on its way.

@@ -151,6 +151,14 @@ impl Sender {
         Self { node, policy }
     }
 
+    /// Whether the chain makes blocks for transactions only, and none without.
+    pub fn stands_still(&self, chain_id: u64) -> bool {
+        match self.node {
+            Node::Embedded(_) => true,
+            Node::Remote(_) => [DEVELOPMENT_CHAIN_ID, CHAIN_ID].contains(&chain_id),
+        }
+    }
+
     /// Sends a call and waits until it counts.
     pub async fn send(&self, account: &Account, call: &Call) -> Result<Receipt, Failure> {
         self.send_to(account, Some(call.to), call.data.clone()).await

@@ -5,8 +5,9 @@ use super::execute::{self, Request};
 use super::logs::{self, Refusal};
 use super::state::State;
 use super::{Chain, Inner, store};
-use crate::node::{BlockInfo, CallError, Error, Fees, LogEntry, LogFilter, Receipt};
+use crate::node::{BlockInfo, CallError, Error, Fees, LogEntry, LogFilter, Receipt, SealedBlock};
 use alloy_consensus::Header;
+use alloy_eips::eip2718::Encodable2718;
 use alloy_primitives::{Address, B256, Bytes, U256};
 use rusqlite::Connection;
 use std::sync::{Arc, PoisonError};
@@ -31,6 +32,20 @@ impl Chain {
             parent: block.header.parent_hash,
             timestamp: block.header.timestamp,
         }))
+    }
+
+    /// A block as it is hashed, by its number.
+    pub async fn sealed_block(&self, number: u64) -> Result<Option<SealedBlock>, Error> {
+        let block = self.full_block(number).await?;
+        Ok(block.map(|block| SealedBlock {
+            header: alloy_rlp::encode(&block.header).into(),
+            transactions: block.transactions.iter().map(|sent| sent.envelope.encoded_2718().into()).collect(),
+        }))
+    }
+
+    /// The encoded header of a block.
+    pub async fn sealed_header(&self, number: u64) -> Result<Option<Bytes>, Error> {
+        Ok(self.full_block(number).await?.map(|block| alloy_rlp::encode(&block.header).into()))
     }
 
     /// How many transactions of an account are in blocks.

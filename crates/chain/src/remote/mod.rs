@@ -3,12 +3,13 @@
 //! An outage is an error that says so. Waiting it out is for the outbox, which knows what must not happen twice.
 mod refusal;
 
-use crate::node::{BlockInfo, CallError, Error, Fees, LOGS_MAX, LogEntry, LogFilter, Receipt, SendError};
+use crate::node::{BlockInfo, CallError, Error, Fees, LOGS_MAX, LogEntry, LogFilter, Receipt, SealedBlock, SendError};
+use alloy_eips::eip2718::Encodable2718;
 use alloy_network::{Ethereum, ReceiptResponse};
-use alloy_primitives::{Address, B256, Bytes, TxKind, U64, U128, U256};
+use alloy_primitives::{Address, B256, Bytes, TxKind, U64, U128, U256, keccak256};
 use alloy_provider::{Provider, RootProvider};
 use alloy_rpc_client::ClientBuilder;
-use alloy_rpc_types_eth::{BlockNumberOrTag, Filter, FilterSet, Log, TransactionRequest};
+use alloy_rpc_types_eth::{BlockNumberOrTag, Filter, FilterSet, Header, Log, TransactionRequest};
 use alloy_transport::layers::{RateLimitRetryPolicy, RetryBackoffLayer};
 use alloy_transport::{TransportError, TransportResult};
 use std::time::Duration;
@@ -90,6 +91,22 @@ impl Remote {
             parent: block.header.parent_hash,
             timestamp: block.header.timestamp,
         }))
+    }
+
+    /// A block as it is hashed, by its number.
+    pub async fn sealed_block(&self, number: u64) -> Result<Option<SealedBlock>, Error> {
+        let asked = self.provider.get_block_by_number(BlockNumberOrTag::Number(number)).full().await;
+        let Some(block) = self.answer(asked)? else { return Ok(None) };
+        let header = sealed(&block.header)?;
+        let transactions = block.transactions.as_transactions().unwrap_or_default();
+        let transactions = transactions.iter().map(|found| found.inner.inner().encoded_2718().into()).collect();
+        Ok(Some(SealedBlock { header, transactions }))
+    }
+
+    /// The encoded header of a block.
+    pub async fn sealed_header(&self, number: u64) -> Result<Option<Bytes>, Error> {
+        let block = self.answer(self.provider.get_block_by_number(BlockNumberOrTag::Number(number)).await)?;
+        block.map(|block| sealed(&block.header)).transpose()
     }
 
     /// How many transactions of an account are in blocks.
@@ -196,6 +213,15 @@ impl Remote {
 
     fn answer<T>(&self, result: TransportResult<T>) -> Result<T, Error> {
         result.map_err(|error| refusal::of_question(&self.place, &error))
+    }
+}
+
+/// The header as it is hashed. A chain whose headers have other fields than those we know cannot prove anything to us.
+fn sealed(header: &Header) -> Result<Bytes, Error> {
+    let encoded = Bytes::from(alloy_rlp::encode(&header.inner));
+    match keccak256(&encoded) == header.hash {
+        true => Ok(encoded),
+        false => Err(Error::Inconsistent(format!("block {} is not what its hash says", header.number))),
     }
 }
 

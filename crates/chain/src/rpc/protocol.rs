@@ -50,7 +50,9 @@ impl From<Error> for Fault {
         match error {
             Error::Refused { code, message } => Self::new(code, message),
             Error::TooManyLogs => Self::limit(error.to_string()),
-            Error::Unreachable { .. } | Error::Store(_) | Error::Closed => Self::new(-32_603, error.to_string()),
+            Error::Unreachable { .. } | Error::Inconsistent(_) | Error::Store(_) | Error::Closed => {
+                Self::new(-32_603, error.to_string())
+            }
         }
     }
 }
