@@ -2,6 +2,7 @@
 //!
 //! Writes are values: a [`Call`] says what a transaction would do, and the sender or the outbox sends it.
 mod acts;
+mod disputes;
 mod epochs;
 mod governance;
 mod history;
@@ -16,6 +17,7 @@ use alloy_sol_types::SolCall;
 use gleaner_wire::Amount;
 
 pub use acts::Act;
+pub use disputes::{Accusation, Question, Ruling, Vote, majority};
 pub use epochs::{EpochStage, EpochState};
 pub use governance::{Ballot, Proposal, ProposalState, Stage};
 pub use history::{Entry, Kind, PaidEvent};

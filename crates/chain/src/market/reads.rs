@@ -109,6 +109,8 @@ pub struct DisputeState {
     pub claimant: Address,
     /// Against whom.
     pub defendant: Address,
+    /// The block whose hash is the seed of the draw.
+    pub anchor: u64,
     /// Unix seconds after which it can expire.
     pub ends: u64,
     /// Who decides, in rising order; empty until drawn.
@@ -259,6 +261,7 @@ impl Market {
             subject: found.subject,
             claimant: found.claimant,
             defendant: found.defendant,
+            anchor: found.anchor,
             ends: found.ends,
             committee,
         })
