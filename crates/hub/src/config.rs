@@ -33,6 +33,8 @@ pub struct Config {
     pub inbox_user_bytes_max: ByteSize,
     /// Where money is.
     pub chain: ChainConfig,
+    /// Blocks that must have come after the one that gives a round its seed [default: as suits the chain].
+    pub anchor_confirmations: Option<u64>,
     /// How credits are sold for ordinary money, if they are.
     pub fiat: Option<FiatConfig>,
     /// What the core goes by. Fixed when the journal is made; later values are ignored.
@@ -54,6 +56,7 @@ impl Config {
             inbox_bytes_max: ByteSize::mib(64 * 1024),
             inbox_user_bytes_max: ByteSize::mib(64 * 1024),
             chain: ChainConfig::None,
+            anchor_confirmations: None,
             fiat: None,
             params: Params::default(),
         }

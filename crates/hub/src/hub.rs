@@ -66,11 +66,12 @@ pub async fn start(config: Config) -> Result<Hub, Error> {
     let (stopping, stopping_seen) = watch::channel(false);
     // A long journal takes a while to replay, and the disk may be slow.
     let (chain, fiat, dir) = (config.chain.clone(), config.fiat.clone(), config.dir.clone());
-    let (relay_at, sftp_at) = (config.relay, config.sftp);
+    let (relay_at, sftp_at, confirmations) = (config.relay, config.sftp, config.anchor_confirmations);
     let opening = tokio::task::spawn_blocking(move || open(&config, lock, runtime, ending_seen, stopping_seen));
     let Opened { keeper, mut shared, token_file, journal_path } = opening.await.map_err(|_| Error::Defect)??;
     let bell = keeper.bell();
-    let opened = money::open(&chain, fiat.as_ref(), &dir, shared.archive.clone(), bell).await.map_err(Box::new)?;
+    let archive = shared.archive.clone();
+    let opened = money::open(&chain, fiat.as_ref(), confirmations, &dir, archive, bell).await.map_err(Box::new)?;
     let rpc = opened.map(|opened| {
         shared.money = Some(Arc::new(opened.money));
         opened.server

@@ -1,6 +1,7 @@
 //! The HTTP API: one module for each thing it serves. Errors are problem+json with a reason a person can act on.
 mod access;
 mod data;
+mod disputes;
 mod events;
 mod health;
 mod inbox;
@@ -82,6 +83,10 @@ pub(crate) fn router(shared: &Arc<Shared>) -> Router {
         .route("/api/v1/line", get(line::fetch).post(line::leave))
         .route("/api/v1/faucet", post(money::faucet))
         .route("/api/v1/fiat/webhook", post(money::fiat_webhook))
+        .route("/api/v1/disputes", get(disputes::list))
+        .route("/api/v1/disputes/{dispute}/votes", post(disputes::vote))
+        .route("/api/v1/evidence/{hash}", get(disputes::evidence))
+        .route("/api/v1/rounds/{round}/beacon", get(disputes::beacon))
         .route("/worker/v1", get(session::connect));
     let workers_too = Router::new()
         .route("/api/v1/datasets/{root}", get(data::show).put(data::register))

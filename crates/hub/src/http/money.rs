@@ -132,7 +132,7 @@ fn answer(taken: Option<Result<fiat::Outcome, fiat::Error>>) -> Result<StatusCod
     }
 }
 
-fn money(shared: &Shared) -> Result<&Arc<Money>, Problem> {
+pub(super) fn money(shared: &Shared) -> Result<&Arc<Money>, Problem> {
     shared.money.as_ref().ok_or_else(|| Problem::not_found("this hub's money is on no chain"))
 }
 

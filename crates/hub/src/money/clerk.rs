@@ -2,6 +2,7 @@
 //!
 //! It keeps nothing in mind that it could not find again: every round starts from the core, the archive and the chain, so
 //! that a crash, an outage or a lost message costs a round and no money. What it sends goes through the outbox, once.
+use super::accuse::Prosecution;
 use super::rewards::Rewards;
 use super::settle::Tries;
 use super::{Money, Trouble};
@@ -34,6 +35,8 @@ pub(super) struct Clerk {
     pub(super) reckoned: BTreeMap<JobId, Settlement>,
     /// What is left to do about node rewards.
     pub(super) rewards: Rewards,
+    /// What was tried for those who are to be accused.
+    prosecution: Prosecution,
     /// Whether something is on its way to the chain.
     pub(super) busy: bool,
 }
@@ -48,6 +51,7 @@ impl Clerk {
             tries: BTreeMap::new(),
             reckoned: BTreeMap::new(),
             rewards: Rewards::default(),
+            prosecution: Prosecution::default(),
             busy: false,
         }
     }
@@ -77,6 +81,8 @@ impl Clerk {
         self.read_terms().await?;
         self.lock().await?;
         self.engage().await?;
+        // Before anything is settled: whoever is to be accused can be only while the order is open.
+        self.busy |= self.money.prosecute(&mut self.prosecution).await?;
         self.settle().await?;
         self.deposit_bought()?;
         self.look_at_stakes().await?;

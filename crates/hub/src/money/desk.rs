@@ -21,6 +21,8 @@ pub(super) enum Kind {
     Settle,
     /// Shares node rewards.
     Reward,
+    /// Accuses providers and sees disputes through.
+    Court,
 }
 
 impl Kind {
@@ -30,6 +32,7 @@ impl Kind {
             Self::Engage => "engage",
             Self::Settle => "settle",
             Self::Reward => "reward",
+            Self::Court => "court",
         }
     }
 }
@@ -94,6 +97,11 @@ impl Desk {
         self.outbox.push(&key, call)?;
         self.underway.lock().unwrap_or_else(PoisonError::into_inner).entry(kind).or_default().push(key);
         Ok(())
+    }
+
+    /// What became of a call that has a key of its own; none if it was never handed in.
+    pub(super) fn status(&self, key: &str) -> Result<Option<Status>, Error> {
+        self.outbox.status(key)
     }
 
     /// Hands in a call that has a key of its own: the same key twice is once.

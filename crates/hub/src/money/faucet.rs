@@ -50,6 +50,15 @@ impl Faucet {
         Ok(())
     }
 
+    /// Gives the hub what it has to put at stake, if its own tokens are fewer.
+    pub(super) async fn fill(&self, market: &Market, hub: &Account, wanted: Amount) -> Result<(), Trouble> {
+        let _turn = self.given.lock().await;
+        if market.token_balance(hub.address()).await? < wanted {
+            self.sender.send(&self.account, &market.transfer(hub.address(), wanted)).await?;
+        }
+        Ok(())
+    }
+
     async fn give(&self, market: &Market, to: Address) -> Result<Gift, Trouble> {
         let mut given = self.given.lock().await;
         if given.len() >= GIFTS_MAX {

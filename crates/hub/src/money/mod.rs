@@ -2,10 +2,17 @@
 //!
 //! The books of the core say what is owed; the contracts hold the money. This room moves between the two and decides
 //! nothing about either: what an order pays was decided by the core, whether that is right by the contracts.
+#[cfg_attr(not(test), expect(dead_code, reason = "called when the core convicts a provider"))]
+mod accuse;
+#[cfg_attr(not(test), expect(dead_code, reason = "called when the core closes a round"))]
+mod anchor;
 mod bell;
 mod clerk;
 pub(crate) mod convert;
 mod desk;
+#[cfg_attr(not(test), expect(dead_code, reason = "evidence comes with convictions"))]
+mod disputes;
+mod docket;
 mod engage;
 mod faucet;
 mod fiat;
@@ -15,9 +22,14 @@ mod reconcile;
 mod rewards;
 mod settle;
 mod stakes;
+#[cfg(test)]
+mod tests;
 mod view;
 
 pub(crate) use bell::Bell;
+pub use disputes::DisputeView;
+pub(crate) use disputes::Voted;
+pub use docket::Error as DocketError;
 pub(crate) use faucet::Gift;
 pub use fiat::FiatConfig;
 pub(crate) use open::open;
@@ -28,6 +40,7 @@ pub use view::{ApprovalView, ChainView, ReceiptsPage, SettlementView};
 
 use clerk::Clerk;
 use desk::Desk;
+use docket::Docket;
 use faucet::Faucet;
 use fiat::Till;
 use gleaner_chain::Account;
@@ -54,6 +67,14 @@ pub(crate) struct Money {
     faucet: Option<Faucet>,
     /// Where credits are sold, if they are.
     till: Option<Till>,
+    /// Beacons, convictions and votes.
+    docket: Docket,
+    /// Open disputes as the clerk has last seen them.
+    disputes: Mutex<Vec<DisputeView>>,
+    /// Blocks that must have come after the one that gives a seed.
+    confirmations: u64,
+    /// Whether the chain makes blocks for transactions only.
+    stands_still: bool,
     /// Where clients reach the chain.
     url: String,
     /// How often the chain may be asked while something is on its way.
@@ -82,6 +103,17 @@ pub(crate) enum Trouble {
     /// The books of the sale of credits failed.
     #[error(transparent)]
     Fiat(#[from] gleaner_chain::fiat::Error),
+    /// The docket of proofs could not be read or written.
+    #[error(transparent)]
+    Docket(#[from] DocketError),
+    /// A round could not be anchored.
+    #[error("round {round} could not be anchored: {reason}")]
+    Anchor {
+        /// Which.
+        round: u64,
+        /// Why.
+        reason: String,
+    },
     /// The archive could not be read.
     #[error("the archive of ended jobs could not be read: {0}")]
     Archive(#[from] journal::Error),

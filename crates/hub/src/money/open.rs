@@ -1,5 +1,6 @@
 //! From a configuration to a chain with our contracts on it, an account that may lock orders, and stake behind it.
 use super::desk::Desk;
+use super::docket::{Docket, Error as DocketError};
 use super::faucet::Faucet;
 use super::fiat::{FiatConfig, Till};
 use super::{Bell, Money};
@@ -23,6 +24,9 @@ const OWN_STAKE: Amount = Amount::gln(100_000);
 
 /// The shortest time between two looks at the chain.
 const PACE_MIN: Duration = Duration::from_millis(20);
+
+/// Blocks that must have come after the one that gives a seed, on a chain that may replace its newest ones.
+const ANCHOR_CONFIRMATIONS: u64 = 2;
 
 /// Where money is.
 #[derive(Clone, Debug, Default)]
@@ -89,6 +93,9 @@ pub enum Error {
     /// The outbox could not be opened.
     #[error(transparent)]
     Outbox(#[from] outbox::Error),
+    /// The docket of proofs could not be opened.
+    #[error(transparent)]
+    Docket(#[from] DocketError),
     /// The books of the sale of credits could not be opened.
     #[error(transparent)]
     Fiat(#[from] gleaner_chain::fiat::Error),
@@ -150,6 +157,7 @@ pub(crate) struct Opened {
 pub(crate) async fn open(
     config: &ChainConfig,
     fiat: Option<&FiatConfig>,
+    anchor_confirmations: Option<u64>,
     folder: &Path,
     archive: Archive,
     bell: Bell,
@@ -188,8 +196,27 @@ pub(crate) async fn open(
     let pace = sender.policy.poll.max(PACE_MIN);
     let till = fiat.map(|fiat| Till::open(&folder.join("fiat.db"), fiat)).transpose()?;
     let domain = market.domain();
-    let (approvals, trouble) = (Mutex::new(BTreeMap::new()), Mutex::new(None));
-    let money = Money { market, account, domain, desk, bell, archive, faucet, till, url, pace, approvals, trouble };
+    let docket = Docket::open(&folder.join("proof.db"))?;
+    let stands_still = sender.stands_still(market.deployment.chain_id);
+    let confirmations = anchor_confirmations.unwrap_or(if stands_still { 0 } else { ANCHOR_CONFIRMATIONS });
+    let money = Money {
+        market,
+        account,
+        domain,
+        desk,
+        bell,
+        archive,
+        faucet,
+        till,
+        docket,
+        disputes: Mutex::new(Vec::new()),
+        confirmations,
+        stands_still,
+        url,
+        pace,
+        approvals: Mutex::new(BTreeMap::new()),
+        trouble: Mutex::new(None),
+    };
     Ok(Some(Opened { money, server }))
 }
 

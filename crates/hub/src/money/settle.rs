@@ -37,7 +37,7 @@ impl Default for Tries {
 
 impl Tries {
     /// Whether it may be tried now; each time the next one waits twice as long.
-    fn again(&mut self) -> bool {
+    pub(super) fn again(&mut self) -> bool {
         let now = Instant::now();
         if now < self.next {
             return false;
@@ -45,6 +45,11 @@ impl Tries {
         self.next = now + Duration::from_secs(1 << self.count.min(TRIES_DOUBLED_MAX));
         self.count += 1;
         true
+    }
+
+    /// How often it was tried.
+    pub(super) fn count(&self) -> u32 {
+        self.count
     }
 }
 
@@ -66,7 +71,7 @@ impl Clerk {
         }
         let (mut settle, mut finalize, mut payouts) = (Vec::new(), Vec::new(), 0);
         let open = self.money.archive.open_orders(JobId(0), ENDED_PER_ROUND).await?;
-        let now = if open.is_empty() { 0 } else { self.now().await? };
+        let now = if open.is_empty() { 0 } else { self.money.now().await? };
         for ended in open {
             match self.next(&ended, now).await? {
                 Next::Settle(settlement, approval) => {
@@ -107,6 +112,7 @@ impl Clerk {
             // A lock may still be on its way; once it cannot come any more, there is nothing to settle.
             State::None if self.money.desk.is_busy(Kind::Lock)? => Next::Wait,
             State::None => Next::Close { paid: false },
+            State::Locked | State::Proposed if self.money.docket.awaits_accusation(ended.job)? => Next::Wait,
             State::Locked => self.next_of_locked(id, ended, &found, now).await?,
             State::Proposed => self.next_of_proposed(ended, &found, now).await?,
             State::Disputed => self.next_of_disputed(id, ended, &found, now).await?,
@@ -170,13 +176,6 @@ impl Clerk {
         Ok(if self.tries.entry(ended.job).or_default().again() { Next::Call(call) } else { Next::Wait })
     }
 
-    /// The time that the next block will have, as far as can be known: the newest block's, or ours if that is later, since
-    /// a chain without transactions may stand still.
-    async fn now(&self) -> Result<u64, Trouble> {
-        let ours = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
-        Ok(self.money.market.now().await?.max(ours))
-    }
-
     async fn reckon(&mut self, ended: &EndedOrder) -> Result<Settlement, Trouble> {
         if let Some(settlement) = self.reckoned.get(&ended.job) {
             return Ok(settlement.clone());
@@ -206,6 +205,13 @@ impl Clerk {
 }
 
 impl Money {
+    /// The time that the next block will have, as far as can be known: the newest block's, or ours if that is later, since
+    /// a chain without transactions may stand still.
+    pub(super) async fn now(&self) -> Result<u64, Trouble> {
+        let ours = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
+        Ok(self.market.now().await?.max(ours))
+    }
+
     /// How an ended order is to be split.
     pub(super) async fn reckon(&self, ended: &EndedOrder) -> Result<Settlement, Trouble> {
         let id = Order::from(&ended.signed.order).id(&self.domain);

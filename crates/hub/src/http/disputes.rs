@@ -1,0 +1,66 @@
+//! Proofs: where seeds come from, what auditors judge, and their votes. Anybody may look; a vote counts by its signature.
+use super::Shared;
+use super::money::money;
+use super::problem::Problem;
+use crate::money::{DisputeView, Money, Trouble, Voted};
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use gleaner_chain::beacon::Beacon;
+use gleaner_chain::market::Vote;
+use gleaner_wire::Hash;
+use std::sync::Arc;
+
+/// `GET /api/v1/disputes`: the open ones, with who sits on their committees.
+pub(super) async fn list(State(shared): State<Arc<Shared>>) -> Result<Json<Vec<DisputeView>>, Problem> {
+    ask(&shared, Money::disputes).await.map(Json)
+}
+
+/// `GET /api/v1/evidence/{hash}`: a document that shows a fault.
+pub(super) async fn evidence(State(shared): State<Arc<Shared>>, Path(hash): Path<String>) -> Result<Response, Problem> {
+    let hash: Hash = hash.parse().map_err(|_| Problem::bad_request("a hash has 64 hexadecimal digits"))?;
+    let document = ask(&shared, move |money| money.evidence(hash)).await?;
+    let document = document.ok_or_else(|| Problem::not_found(format!("there is no evidence {hash}")))?;
+    Ok(([(header::CONTENT_TYPE, "application/octet-stream")], document).into_response())
+}
+
+/// `GET /api/v1/rounds/{round}/beacon`: where the seed of a round of checks comes from.
+pub(super) async fn beacon(
+    State(shared): State<Arc<Shared>>,
+    Path(round): Path<String>,
+) -> Result<Json<Beacon>, Problem> {
+    let round: u64 = round.parse().map_err(|_| Problem::bad_request("a round has a number"))?;
+    let found = ask(&shared, move |money| money.beacon(round)).await?;
+    found.map(Json).ok_or_else(|| Problem::not_found(format!("round {round} has no seed from the chain")))
+}
+
+/// `POST /api/v1/disputes/{dispute}/votes`: the signed vote of a member of the committee.
+pub(super) async fn vote(
+    State(shared): State<Arc<Shared>>,
+    Path(dispute): Path<String>,
+    Json(vote): Json<Vote>,
+) -> Result<Json<()>, Problem> {
+    let dispute: u64 = dispute.parse().map_err(|_| Problem::bad_request("a dispute has a number"))?;
+    let account = vote.account;
+    match ask(&shared, move |money| money.take_vote(dispute, &vote)).await? {
+        Voted::Taken => Ok(Json(())),
+        Voted::NoDispute => Err(Problem::not_found(format!("dispute {dispute} is none of this hub's open ones"))),
+        Voted::NotAMember => Err(refused(format!("{account} does not sit on the committee of dispute {dispute}"))),
+        Voted::WrongSignature => Err(refused(format!("the signature is not {account}'s under this vote"))),
+    }
+}
+
+/// Asks what waits for the disk.
+async fn ask<T: Send + 'static>(
+    shared: &Shared,
+    question: impl FnOnce(&Money) -> Result<T, Trouble> + Send + 'static,
+) -> Result<T, Problem> {
+    let money = Arc::clone(money(shared)?);
+    let asked = tokio::task::spawn_blocking(move || question(&money)).await;
+    Ok(asked.map_err(|_| Problem::bad_request("the request could not be carried out"))??)
+}
+
+fn refused(detail: String) -> Problem {
+    Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "vote", "the vote is refused", detail)
+}
