@@ -62,6 +62,11 @@ impl Client {
         self.connection.json(self.request(Method::GET, path)).await
     }
 
+    /// What a path of the API answers, byte by byte.
+    pub async fn bytes(&self, path: &str) -> Result<Vec<u8>, Error> {
+        Ok(self.connection.answer(self.request(Method::GET, path)).await?.to_vec())
+    }
+
     /// Sends something to a path of the API and returns its answer. It may be sent again if nobody answers.
     pub async fn put_in<T: serde::de::DeserializeOwned>(
         &self,

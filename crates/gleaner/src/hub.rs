@@ -51,6 +51,9 @@ pub struct Args {
     /// Address for the embedded chain's JSON-RPC server; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
     rpc: SocketAddr,
+    /// Blocks to wait for after the one that gives a round of checks its seed [default: 2 on a chain of others]
+    #[arg(long, value_name = "BLOCKS")]
+    confirmations: Option<u64>,
     /// Sell credits for ordinary money, as this TOML file says
     #[arg(long, value_name = "FILE")]
     fiat: Option<PathBuf>,
@@ -173,6 +176,7 @@ pub async fn perform(settings: &Settings, args: &Args) -> Result<ExitCode> {
         credit: args.credit,
         allow_remote: args.allow_remote,
         chain: args.chain()?,
+        anchor_confirmations: args.confirmations,
         fiat: args.fiat()?,
         data_bytes_max: args.data_max,
         bucket: args.bucket()?,

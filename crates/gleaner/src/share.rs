@@ -19,7 +19,7 @@ use crate::output::say;
 use crate::price::HourlyPrice;
 use crate::purse::{self, Purse};
 use crate::settings::{Settings, private_files};
-use crate::{doctor, service, words};
+use crate::{doctor, judge, service, words};
 
 /// How many times the least stake a worker puts up where tokens are free, so that many orders can lock a part of it.
 const STAKE_TIMES: u64 = 10;
@@ -94,7 +94,12 @@ pub async fn perform(settings: &Settings, args: &Args) -> Result<ExitCode> {
     if args.price.is_none() && config.preferences.price == Price::Market {
         config.market = market(&config).await;
     }
-    config.provider = provider(settings, &config).await?;
+    let purse = provider(settings, &config).await?;
+    config.provider = purse.as_ref().map(|purse| Address(purse.account.address().into_array()));
+    if let Some(purse) = purse {
+        let client = Client::new(&config.hub, Token::new(""), "provider")?;
+        tokio::spawn(judge::attend(client, purse, config.dir.join("judge.json")));
+    }
     let (stop, stopped) = watch::channel(false);
     let worker = tokio::spawn(gleaner_worker::run(config, stopped, |report| tell(&report)));
     tokio::pin!(worker);
@@ -175,7 +180,7 @@ async fn market(config: &Config) -> Vec<(DeviceKind, Amount)> {
 
 /// The account that is paid, with its stake in place; none if the hub's money is on no chain. A worker has a wallet of
 /// its own unless one is named.
-async fn provider(settings: &Settings, config: &Config) -> Result<Option<Address>> {
+async fn provider(settings: &Settings, config: &Config) -> Result<Option<Purse>> {
     let client = Client::new(&config.hub, Token::new(""), "provider")?;
     if client.get::<ChainView>("/chain").await.is_err_and(|error| error.is_not_found()) {
         return Ok(None);
@@ -186,7 +191,7 @@ async fn provider(settings: &Settings, config: &Config) -> Result<Option<Address
     };
     let purse = Purse::of(&client, account).await?;
     stake_up(&client, &purse).await?;
-    Ok(Some(Address(purse.account.address().into_array())))
+    Ok(Some(purse))
 }
 
 /// Puts the least stake behind the worker on a chain that gives tokens away. Elsewhere its owner does that.

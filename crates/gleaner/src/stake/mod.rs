@@ -3,6 +3,7 @@
 mod add;
 mod auditor;
 mod claim;
+mod judge;
 mod show;
 mod unbond;
 
@@ -37,6 +38,8 @@ enum Verb {
     Claim(claim::Args),
     /// Be an auditor, who may be drawn to decide disputes, or stop being one
     Auditor(auditor::Args),
+    /// Judge the disputes on whose committees the wallet sits
+    Judge(judge::Args),
 }
 
 /// Does it.
@@ -48,5 +51,6 @@ pub async fn perform(settings: &Settings, args: Args) -> Result<ExitCode> {
         Verb::Unbond(args) => unbond::perform(settings, place, &args).await,
         Verb::Claim(args) => claim::perform(settings, place, &args).await,
         Verb::Auditor(args) => auditor::perform(settings, place, &args).await,
+        Verb::Judge(args) => judge::perform(settings, place, &args).await,
     }
 }
