@@ -121,9 +121,9 @@ impl Judge {
     }
 }
 
-/// Judges for as long as this machine is shared: by the provider's own wallet if it was enrolled, and by an account of its
-/// own where tokens are free. There everybody works for the same orders, and the chain lets nobody judge an order that it
-/// works for.
+/// Judges for as long as this machine is shared: by the provider's wallet if its owner enrolled it, and by an account
+/// of the machine's own where tokens are free. There everybody works for the same orders, and the chain lets nobody
+/// judge an order that it works for.
 pub async fn attend(client: Client, purse: Purse, own: PathBuf) {
     let mut judge = Judge::new(client.clone(), purse.market.clone(), vec![purse.account.clone()]);
     let mut enrolled = !purse.view.faucet;

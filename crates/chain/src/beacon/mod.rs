@@ -2,7 +2,7 @@
 //!
 //! A root is anchored by an ordinary transaction of an account to itself, so any chain will do. A [`Beacon`] carries
 //! what shows it without asking anybody: both headers, the transaction, and the nodes that lead to it from the root of
-//! the block's transactions. What it cannot show is that the headers are the chain's own; [`is_on`] asks a node for that.
+//! the block's transactions. It cannot show that the headers are the chain's own; [`is_on`] asks a node for that.
 mod fetch;
 mod trie;
 

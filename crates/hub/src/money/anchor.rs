@@ -99,8 +99,8 @@ impl Money {
         }
     }
 
-    /// Has a block made where blocks are made for transactions only: a transaction to oneself that says nothing. Elsewhere
-    /// the next block comes by itself.
+    /// Has a block made where blocks are made for transactions only, by a transaction to oneself that says nothing.
+    /// Elsewhere the next block comes by itself.
     pub(super) async fn nudge(&self) -> Result<(), Trouble> {
         if self.stands_still {
             let height = self.market.node.height().await?;

@@ -61,8 +61,8 @@ pub(crate) enum Voted {
 }
 
 impl Money {
-    /// The open disputes as the clerk has last seen them, with who has voted since. The chain is not asked: any number of
-    /// auditors may look as often as they like.
+    /// The open disputes as the clerk has last seen them, with who has voted since. The chain is not asked, so that any
+    /// number of auditors may look.
     pub(crate) fn disputes(&self) -> Result<Vec<DisputeView>, Trouble> {
         let mut disputes = self.disputes.lock().unwrap_or_else(PoisonError::into_inner).clone();
         for view in &mut disputes {

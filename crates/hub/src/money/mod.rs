@@ -12,7 +12,6 @@ pub(crate) mod convert;
 mod desk;
 #[cfg_attr(not(test), expect(dead_code, reason = "evidence comes with convictions"))]
 mod disputes;
-#[cfg_attr(not(test), expect(dead_code, reason = "filled when the core closes rounds and convicts providers"))]
 mod docket;
 mod draw;
 mod engage;
