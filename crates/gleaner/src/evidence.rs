@@ -1,5 +1,6 @@
 //! What an auditor makes of the document with which somebody is accused.
-use gleaner_chain::primitives::{Address, B256};
+use gleaner_chain::primitives::{self, B256};
+use gleaner_wire::{Address, Hash};
 
 /// What a document must show.
 #[derive(Clone, Copy, Debug)]
@@ -7,7 +8,7 @@ pub struct Charge<'a> {
     /// The order's id on the chain.
     pub order: B256,
     /// The provider that is accused.
-    pub provider: Address,
+    pub provider: primitives::Address,
     /// The document; its hash is the one on the chain.
     pub document: &'a [u8],
 }
@@ -15,6 +16,6 @@ pub struct Charge<'a> {
 /// Whether the document shows that this provider delivered something wrong for this order. Who cannot tell does not
 /// vote.
 pub fn verify(charge: &Charge<'_>) -> Result<bool, String> {
-    let bytes = charge.document.len();
-    Err(format!("this program knows no evidence of {bytes} bytes against {} in {}", charge.provider, charge.order))
+    let (order, provider) = (Hash(charge.order.0), Address(charge.provider.into_array()));
+    gleaner_receipt::guilty_by_document(&order, &provider, charge.document)
 }

@@ -99,7 +99,7 @@ pub async fn start(config: Config) -> Result<Hub, Error> {
     });
     let keeper = keeper.map_err(|source| Error::Folder { path: token_file.clone(), source })?;
     if let Some(money) = &shared.money {
-        money.start(shared.keeper.clone(), stopping.subscribe());
+        money.start(shared.keeper.clone(), shared.receipts(), stopping.subscribe());
     }
     tokio::spawn(drawing.run(shared.keeper.clone(), shared.money.clone(), stopping.subscribe()));
     let place = managed::Place { url: format!("http://{address}"), token_file: token_file.clone() };

@@ -1,13 +1,15 @@
 //! Who checks a claim: drawn by stake out of other owners' workers that could have done the task themselves.
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 use gleaner_wire::{Address, AttemptId, Hash, Output, Runtime, TaskId, WorkerId};
 
 use super::claim::{Audit, Claim, Juror, Question};
 use super::note::Verdict;
 use crate::assign::Placement;
-use crate::attempt::Why;
+use crate::attempt::{Attempt, Why};
 use crate::effect::Effect;
 use crate::place::{Seat, SeatId};
 use crate::pool::Standing;
@@ -196,6 +198,20 @@ impl Core {
             Runtime::Wgsl => one.kind == other.kind && name(one) == name(other),
             Runtime::Blender => one.kind == other.kind && engine(one) == engine(other),
             Runtime::Container => one.kind == other.kind,
+        }
+    }
+
+    /// The class of the seat of an attempt, in words: what must be the same for its result to be.
+    pub(crate) fn class_words(&self, attempt: &Attempt) -> String {
+        let seat = &self.seats[attempt.seat.0 as usize];
+        let runtime = self.jobs[&attempt.job].groups[usize::from(attempt.group)].plan.needs.runtime;
+        let device = self.workers[seat.worker.0 as usize].offer.devices.get(usize::from(seat.device));
+        let engine = device.and_then(|device| device.runtimes.iter().find(|of| of.runtime == runtime)?.engine.as_deref());
+        match runtime {
+            Runtime::Wasm => "wasm".into(),
+            Runtime::Wgsl => format!("wgsl on {} {}", seat.kind, device.map_or("", |device| &device.name)),
+            Runtime::Blender => format!("blender {} on {}", engine.unwrap_or("of any build"), seat.kind),
+            Runtime::Container => format!("containers on {}", seat.kind),
         }
     }
 

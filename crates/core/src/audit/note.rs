@@ -3,6 +3,7 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use gleaner_wire::check::Check;
+use gleaner_wire::market::Market;
 use gleaner_wire::{
     Address, Amount, AttemptId, DeviceKind, Hash, JobId, Micros, Millis, SignedOrder, TaskId, WorkerKey,
 };
@@ -195,6 +196,12 @@ pub struct Proof {
     pub draw: Option<DrawNote>,
     /// The check, if there was one.
     pub audit: Option<Box<AuditNote>>,
+    /// How results of the task are compared.
+    pub check: Check,
+    /// How the job finds its workers.
+    pub market: Market,
+    /// The class of devices whose results must be the same.
+    pub class: String,
     /// How it was judged.
     pub verdict: Verdict,
 }

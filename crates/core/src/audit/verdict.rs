@@ -221,6 +221,9 @@ impl Core {
             round: claim.round,
             draw: claim.draw.clone(),
             audit: claim.audit.as_ref().map(|audit| Box::new(self.audit_note(audit, claim))),
+            check: self.check_of_task(claim),
+            market: job.market,
+            class: self.class_words(attempt),
             verdict,
         };
         self.jobs.get_mut(&claim.attempt.job).expect("it was just read").proofs.push(proof);

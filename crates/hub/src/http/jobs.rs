@@ -5,9 +5,11 @@ use super::problem::Problem;
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
+use crate::proof::RECEIPTS_MAX;
 use gleaner_core::Event;
 use gleaner_wire::JobId;
 use gleaner_wire::api::{ExplainView, JobSummary, JobView};
+use gleaner_wire::receipt::TaskReceipt;
 use serde::Deserialize;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -54,6 +56,26 @@ pub(super) async fn explain(
     }
     let state = view(&shared, job).await?.summary.state;
     Ok(Json(ExplainView { job, state, waiting: Vec::new(), running: Vec::new(), running_more: 0 }))
+}
+
+/// Which receipts are wanted.
+#[derive(Deserialize)]
+pub(super) struct Wanted {
+    first: Option<usize>,
+    count: Option<usize>,
+}
+
+/// `GET /api/v1/jobs/{job}/proofs`: the receipts of its judged results, in order.
+pub(super) async fn proofs(
+    State(shared): State<Arc<Shared>>,
+    Path(job): Path<String>,
+    Parameters(wanted): Parameters<Wanted>,
+) -> Result<Json<Vec<TaskReceipt>>, Problem> {
+    let job = job_id(&job)?;
+    view(&shared, job).await?;
+    let (first, count) = (wanted.first.unwrap_or(0), wanted.count.unwrap_or(RECEIPTS_MAX));
+    let receipts = shared.receipts().of(job, first, count).await;
+    receipts.map(Json).map_err(|unmade| Problem::new(StatusCode::SERVICE_UNAVAILABLE, "receipts_not_made", &unmade.to_string()))
 }
 
 /// `POST /api/v1/jobs/{job}/cancel`.

@@ -30,7 +30,7 @@ use crate::live::Live;
 use crate::logs::LogReader;
 use crate::metrics::Metrics;
 use crate::money::Money;
-use crate::proof::Rounds;
+use crate::proof::{Receipts, Rounds};
 use crate::screen::Screener;
 use crate::session;
 use crate::token::Tokens;
@@ -67,6 +67,14 @@ pub(crate) struct Shared {
     pub(crate) lease_ms: Millis,
     /// Changes when the hub stops.
     pub(crate) stopping: watch::Receiver<bool>,
+}
+
+impl Shared {
+    /// What makes receipts of judged claims.
+    pub(crate) fn receipts(&self) -> Receipts {
+        let (keeper, archive, rounds) = (self.keeper.clone(), self.archive.clone(), self.rounds.clone());
+        Receipts::new(keeper, archive, rounds, self.data.signer.clone(), self.money.clone())
+    }
 }
 
 /// Chunks, and the meeting place of those who fetch the same; they know who has which token.
@@ -119,6 +127,7 @@ pub(crate) fn router(shared: &Arc<Shared>) -> Router {
         .route("/api/v1/workers/{worker}", get(workers::show))
         .route("/api/v1/workers/{worker}/{action}", post(workers::act))
         .route("/api/v1/demand", get(prices::demand))
+        .route("/api/v1/jobs/{job}/proofs", get(jobs::proofs))
         .route("/api/v1/jobs/{job}/settlement", get(money::settlement))
         .route("/api/v1/jobs/{job}/receipts", get(money::receipts))
         .route("/api/v1/jobs/{job}/approval", post(money::approve))

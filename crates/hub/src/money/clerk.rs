@@ -4,13 +4,15 @@
 //! that a crash, an outage or a lost message costs a round and no money. What it sends goes through the outbox, once.
 use super::accuse::Prosecution;
 use super::rewards::Rewards;
+use super::accuse::Conviction;
 use super::settle::Tries;
 use super::{Money, Trouble};
 use crate::keeper::Handle;
+use crate::proof::Receipts;
 use gleaner_chain::order::Settlement;
 use gleaner_core::Event;
 use gleaner_wire::{Address, JobId};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
@@ -39,10 +41,14 @@ pub(super) struct Clerk {
     prosecution: Prosecution,
     /// Whether something is on its way to the chain.
     pub(super) busy: bool,
+    /// What shows that somebody was wrong.
+    receipts: Receipts,
+    /// Whose wrong answers in which job are written down already.
+    charged: BTreeSet<(JobId, Address)>,
 }
 
 impl Clerk {
-    pub(super) fn new(money: Arc<Money>, keeper: Handle) -> Self {
+    pub(super) fn new(money: Arc<Money>, keeper: Handle, receipts: Receipts) -> Self {
         Self {
             money,
             keeper,
@@ -53,6 +59,8 @@ impl Clerk {
             rewards: Rewards::default(),
             prosecution: Prosecution::default(),
             busy: false,
+            receipts,
+            charged: BTreeSet::new(),
         }
     }
 
@@ -81,6 +89,7 @@ impl Clerk {
         self.read_terms().await?;
         self.lock().await?;
         self.engage().await?;
+        self.charge().await?;
         // Before anything is settled: whoever is to be accused can be only while the order is open.
         self.busy |= self.money.prosecute(&mut self.prosecution).await?;
         self.settle().await?;
@@ -88,6 +97,31 @@ impl Clerk {
         self.look_at_stakes().await?;
         self.share_rewards().await?;
         self.money.well();
+        Ok(())
+    }
+
+    /// Writes down what was found against providers, with the receipt that shows it.
+    async fn charge(&mut self) -> Result<(), Trouble> {
+        let found = self.keeper.ask(|core| core.convictions().to_vec()).await?;
+        for conviction in found {
+            let key = (conviction.job, conviction.provider);
+            if self.charged.contains(&key) {
+                continue;
+            }
+            let receipt = match self.receipts.about(conviction.job, conviction.claim).await {
+                Ok(Some(receipt)) => receipt,
+                Ok(None) => continue,
+                Err(unmade) => {
+                    tracing::warn!(%unmade, "a wrong answer cannot be shown yet");
+                    continue;
+                }
+            };
+            let document = serde_json::to_vec(&receipt).expect("a receipt is plain data");
+            let evidence = self.money.keep_evidence(&document)?;
+            let (order, job, provider) = (conviction.order, conviction.job, conviction.provider);
+            self.money.convict(&[Conviction { order, job, provider, evidence }])?;
+            self.charged.insert(key);
+        }
         Ok(())
     }
 

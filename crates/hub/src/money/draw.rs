@@ -1,12 +1,31 @@
 //! The draw of rounds: their claims are fixed on the chain, and the block after that is chance.
-use super::Money;
-use gleaner_wire::Hash;
+use super::{Money, Trouble};
+use gleaner_chain::order::{Domain, Order};
+use gleaner_chain::primitives::B256;
+use gleaner_wire::commit::Tree;
+use gleaner_wire::{Amount, Hash, SignedOrder};
 
 impl Money {
     /// What lots are drawn from for a round with these claims, and the proof of where it comes from.
-    pub(crate) async fn draw(&self, _: u64, _: &[Hash]) -> Result<(Hash, Option<Vec<u8>>), String> {
-        let mut seed = [0; 32];
-        getrandom::fill(&mut seed).map_err(|error| error.to_string())?;
-        Ok((Hash(seed), None))
+    pub(crate) async fn draw(&self, round: u64, leaves: &[Hash]) -> Result<(Hash, Option<Vec<u8>>), String> {
+        let beacon = self.anchor(round, Tree::of(leaves.to_vec()).root()).await;
+        let proof = postcard::to_allocvec(&beacon).map_err(|error| error.to_string())?;
+        Ok((beacon.seed, Some(proof)))
+    }
+
+    /// What tells orders of this chain and contract from others.
+    pub(crate) fn domain(&self) -> &Domain {
+        &self.domain
+    }
+
+    /// The id of an order on the chain.
+    pub(crate) fn order_id(&self, signed: &SignedOrder) -> B256 {
+        Order::from(&signed.order).id(&self.domain)
+    }
+
+    /// What a verdict takes of the stake of whoever was wrong.
+    pub(crate) async fn penalty(&self) -> Result<Amount, Trouble> {
+        let terms = self.market.terms().await?;
+        Ok(terms.work_lock.basis_points(terms.slash_points))
     }
 }

@@ -2,15 +2,12 @@
 //!
 //! The books of the core say what is owed; the contracts hold the money. This room moves between the two and decides
 //! nothing about either: what an order pays was decided by the core, whether that is right by the contracts.
-#[cfg_attr(not(test), expect(dead_code, reason = "called when the core convicts a provider"))]
 mod accuse;
-#[cfg_attr(not(test), expect(dead_code, reason = "called when the core closes a round"))]
 mod anchor;
 mod bell;
 mod clerk;
 pub(crate) mod convert;
 mod desk;
-#[cfg_attr(not(test), expect(dead_code, reason = "evidence comes with convictions"))]
 mod disputes;
 mod docket;
 mod draw;
@@ -56,6 +53,7 @@ use tokio::sync::watch;
 
 use crate::journal::{self, Archive};
 use crate::keeper::{Handle, Unavailable};
+use crate::proof::Receipts;
 
 /// The hub's money: what requests ask of it, and what the clerk works with.
 pub(crate) struct Money {
@@ -128,9 +126,9 @@ pub(crate) enum Trouble {
 
 impl Money {
     /// Sets the clerk to work, until the hub stops.
-    pub(crate) fn start(self: &Arc<Self>, keeper: Handle, stopping: watch::Receiver<bool>) {
+    pub(crate) fn start(self: &Arc<Self>, keeper: Handle, receipts: Receipts, stopping: watch::Receiver<bool>) {
         self.desk.start(stopping.clone());
-        tokio::spawn(Clerk::new(Arc::clone(self), keeper).run(stopping));
+        tokio::spawn(Clerk::new(Arc::clone(self), keeper, receipts).run(stopping));
     }
 
     /// Refuses an order that is for another hub, or that its requester did not sign. Signatures of contract wallets are
