@@ -33,7 +33,7 @@ fn to_worker() -> Vec<(ToWorker, &'static str)> {
         compare: None,
     };
     let compare = Some([Output::inline(b"42").expect("short"), Output::inline(b"7").expect("short")]);
-    let compare = StartAttempt { compare, outputs: vec![], ..start.clone() };
+    let compare = StartAttempt { compare, outputs: vec![], ..start };
     let saved = StartAttempt { checkpoint: Some(Output::File(BlobRef::of(b"o"))), outputs: vec![], ..start };
     vec![
         (ToWorker::Challenge { protocol: 2, nonce: [1; 32] }, CHALLENGE),

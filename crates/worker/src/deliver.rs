@@ -82,6 +82,8 @@ impl Delivery {
                 return self.push(finished(failed(needed_by_owner())), last);
             }
             End::Cancelled => return self.push(finished(Outcome::Cancelled), last),
+            // The hub reads it, so it is not sealed.
+            End::Compared(compared) => return self.push(finished(Outcome::Done(compared.to_output())), last),
             End::Done(product) => product,
         };
         if let Some(output) = inline(&product, &of) {

@@ -15,6 +15,7 @@ mod agent;
 mod arguments;
 mod cards;
 mod cell;
+mod compare;
 mod config;
 mod deliver;
 mod depot;
