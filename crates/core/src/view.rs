@@ -114,6 +114,11 @@ impl Core {
         self.attempts.slot(id).is_some_and(|slot| self.attempts.at(slot).is_audit())
     }
 
+    /// Whether an attempt that runs compares results of others, and so claims nothing of its task.
+    pub fn compares(&self, id: AttemptId) -> bool {
+        self.attempts.slot(id).is_some_and(|slot| self.attempts.at(slot).compare.is_some())
+    }
+
     /// Whether the result of an attempt waits for its check.
     pub fn is_claimed(&self, id: AttemptId) -> bool {
         self.claims.all.contains_key(&id)

@@ -396,7 +396,9 @@ fn check_outputs(core: &Core, job: JobId, plan: &JobPlan, liar: bool) -> Result<
                 let verdict = proofs.iter().find(of).map(|proof| proof.verdict);
                 // A result that was known is one of an earlier task, which was checked or not.
                 let known = core.job_summary(job).is_some_and(|summary| summary.known > 0);
-                verdict.map_or(known, |verdict| matches!(verdict, Verdict::NotDrawn | Verdict::NobodyToCheck | Verdict::NotAsked))
+                verdict.map_or(known, |verdict| {
+                    matches!(verdict, Verdict::NotDrawn | Verdict::NobodyToCheck | Verdict::NotAsked)
+                })
             };
             ensure(truth == *output || liar && unchecked(), || {
                 format!("task {job}.{group}.{index} has a wrong output")

@@ -32,6 +32,8 @@ fn to_worker() -> Vec<(ToWorker, &'static str)> {
         checkpoint: None,
         compare: None,
     };
+    let compare = Some([Output::inline(b"42").expect("short"), Output::inline(b"7").expect("short")]);
+    let compare = StartAttempt { compare, outputs: vec![], ..start };
     let saved = StartAttempt { checkpoint: Some(Output::File(BlobRef::of(b"o"))), outputs: vec![], ..start };
     vec![
         (ToWorker::Challenge { protocol: 2, nonce: [1; 32] }, CHALLENGE),
@@ -40,8 +42,9 @@ fn to_worker() -> Vec<(ToWorker, &'static str)> {
         (ToWorker::Spec { job: JobId(3), group: 1, spec }, SPEC),
         (ToWorker::Spec { job: JobId(3), group: 1, spec: container() }, CONTAINER),
         (ToWorker::Spec { job: JobId(3), group: 1, spec: rendering() }, RENDERING),
-        (ToWorker::Start(vec![start]), "040187808080100301ac0200e807010002343200"),
+        (ToWorker::Start(vec![start]), "040187808080100301ac0200e80701000234320000"),
         (ToWorker::Start(vec![saved]), RESUMED),
+        (ToWorker::Start(vec![compare]), "040187808080100301ac0200e80700000100023432000137"),
         (ToWorker::Cancel(vec![AttemptId(5)]), "050105"),
         (ToWorker::Acknowledge { batch: 300, earned: Amount(5) }, "06ac0205"),
         (ToWorker::Forget(JobId(3)), "0703"),
@@ -151,7 +154,7 @@ fn rendering() -> TaskSpec {
 const CHALLENGE: &str = "00020101010101010101010101010101010101010101010101010101010101010101";
 const SPEC: &str = concat!(
     "03030101740083d9dab06011479163c7c4d5fa735f911bac86729f56aaa115b7eed2eb66e022010101077b696e6465787d01",
-    "010103010302696e0000e0d403808080800180808020",
+    "010103010302696e0000e0d40380808080018080802001",
 );
 const CONTAINER: &str = concat!(
     "030301016302000372",
@@ -159,6 +162,7 @@ const CONTAINER: &str = concat!(
     "01016101014b015601026c72020131013202",
     "01e0d40301000102010401700100",
     "04e0d403808080800180808020",
+    "0401",
 );
 const RENDERING: &str = concat!(
     "0303010162",
@@ -167,9 +171,10 @@ const RENDERING: &str = concat!(
     "0103312d3302010100",
     "0101010300",
     "e0d403808080800180808020",
+    "038204904e",
 );
 const RESUMED: &str =
-    "040187808080100301ac0200e80700010194aa73e5d53ded06f0dcc593d9fe8a33664d3695be88d9fba0b872938059f21301";
+    "040187808080100301ac0200e80700010194aa73e5d53ded06f0dcc593d9fe8a33664d3695be88d9fba0b872938059f2130100";
 const HELLO: &str = concat!(
     "0002020202020202020202020202020202020202020202020202020202020202020240030303030303030303030303030303",
     "0303030303030303030303030303030303030303030303030303030303030303030303030303030303030303030303030301",

@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
 use gleaner_wire::{
-    Amount, AttemptId, BIDS_MAX, Cause, Finished, Held, Invitation, JobId, Micros, Outcome, StartAttempt, TaskSpec,
-    ToWorker,
+    Amount, AttemptId, BIDS_MAX, Cause, Finished, Held, Invitation, JobId, Micros, Outcome, Output, StartAttempt,
+    TaskSpec, ToWorker,
 };
 use tokio::sync::watch;
 
 use crate::bidding::Bidding;
+use crate::compare::{Comparison, Desk};
+use crate::deliver::needed_by_owner;
 use crate::depot::Depot;
 use crate::failure::Failure;
 use crate::group::{Group, Preparer, Ready};
@@ -35,6 +37,7 @@ pub struct Agent {
     groups: Mutex<HashMap<(JobId, u16), Arc<Group>>>,
     cancels: Arc<Cancels>,
     lanes: Vec<Lane>,
+    desk: Desk,
     preparer: Preparer,
     shared: Arc<Shared>,
     /// The devices that their owner needs now.
@@ -92,6 +95,7 @@ impl Agent {
             depot,
             holdings,
             groups,
+            desk: Desk::new(cancels.clone()),
             cancels,
             lanes,
             preparer,
@@ -123,6 +127,9 @@ impl Agent {
     pub fn rest(&self, device: u16, resting: bool) {
         let Some(lane) = self.lanes.get(usize::from(device)) else { return };
         lane.rest(resting);
+        if resting {
+            self.desk.rest(device);
+        }
         self.resting.send_if_modified(|devices| {
             let before = devices.len();
             devices.retain(|other| *other != device);
@@ -238,6 +245,9 @@ impl Agent {
                 if agent.cancels.has(start.attempt) {
                     return agent.finish(start.attempt, Outcome::Cancelled);
                 }
+                if let Some(outputs) = start.compare {
+                    return agent.compare(group, &start, outputs).await;
+                }
                 match agent.preparer.prepare(group, &start).await {
                     Ok(ready) => agent.lanes[usize::from(start.device)].push([ready]),
                     Err(failure) => agent.fail(start.attempt, failure),
@@ -245,6 +255,24 @@ impl Agent {
             }
         };
         stream::iter(starts).map(prepare).buffer_unordered(PREPARED_AT_A_TIME).collect::<()>().await;
+    }
+
+    /// Compares two results: by the requester's program on its device, or at the desk.
+    async fn compare(&self, group: &Arc<Group>, start: &StartAttempt, outputs: [Output; 2]) {
+        let (attempt, device) = (start.attempt, start.device);
+        let pair = match self.preparer.comparison(group, start, outputs).await {
+            Ok(Comparison::AtDesk(pair)) => pair,
+            Ok(Comparison::OnDevice(ready)) => return self.lanes[usize::from(device)].push([*ready]),
+            Ok(Comparison::Known(compared)) => return self.finish(attempt, Outcome::Done(compared.to_output())),
+            Err(failure) => return self.fail(attempt, failure),
+        };
+        if self.resting.borrow().contains(&device) {
+            return self.fail(attempt, needed_by_owner());
+        }
+        let time = Duration::from_millis(start.time_ms.min(group.spec.limits.time_ms).0);
+        let finished = self.desk.compare(attempt, device, time, pair).await;
+        self.cancels.forget(attempt);
+        self.outbox.push(finished, true);
     }
 
     fn on_cancel(&self, attempts: &[AttemptId]) {

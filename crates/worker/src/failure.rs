@@ -1,4 +1,5 @@
 //! How an attempt ends on this machine, before anything is delivered.
+use gleaner_wire::check::Compared;
 use gleaner_wire::{Cause, DETAIL_BYTES_MAX, Micros};
 
 use crate::product::Product;
@@ -31,6 +32,8 @@ pub enum End {
     Failed(Failure),
     /// It was not wanted any more.
     Cancelled,
+    /// It compared two results.
+    Compared(Compared),
 }
 
 /// One run of an attempt.

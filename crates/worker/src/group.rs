@@ -33,15 +33,15 @@ pub struct Group {
     /// What its elements are.
     pub spec: TaskSpec,
     number: u16,
-    ready: OnceCell<Prepared>,
+    keys: OnceCell<GroupKeys>,
+    program: OnceCell<ReadyProgram>,
+    inputs: OnceCell<SharedInputs>,
 }
 
-/// What all elements of a group share.
-struct Prepared {
-    program: ReadyProgram,
-    keys: GroupKeys,
-    /// The shared inputs by their position; `None` where each element has its own.
-    inputs: Vec<Option<Content>>,
+/// The inputs that all elements of a group share.
+struct SharedInputs {
+    /// By their position; `None` where each element has its own.
+    ordered: Vec<Option<Content>>,
     /// The inputs of an element, if all are shared.
     whole: Option<Arc<Inputs>>,
 }
@@ -51,6 +51,8 @@ struct Prepared {
 pub enum ReadyProgram {
     /// Compiled WebAssembly.
     Wasm(Arc<Program>),
+    /// The same, to compare two results of the task.
+    Checker(Arc<Program>),
     /// The text of a kernel.
     Wgsl(Arc<str>),
     /// An image that the engine has.
@@ -89,7 +91,7 @@ pub struct Ready {
 
 /// Makes attempts ready: fetches and compiles.
 pub struct Preparer {
-    depot: Arc<Depot>,
+    pub(crate) depot: Arc<Depot>,
     hub: HubLink,
     wasm: Option<Arc<Wasm>>,
     pub(crate) images: Images,
@@ -121,26 +123,31 @@ impl Turn {
 impl Group {
     /// A group, of which nothing is fetched yet.
     pub fn new(job: JobId, number: u16, spec: TaskSpec) -> Self {
-        Self { job, spec, number, ready: OnceCell::new() }
+        let (keys, program, inputs) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
+        Self { job, spec, number, keys, program, inputs }
     }
 
     /// The attempt, if nothing has to be fetched for it.
     pub fn ready_at_once(self: &Arc<Self>, start: &StartAttempt) -> Option<Ready> {
-        let prepared = self.ready.get().filter(|_| start.checkpoint.is_none())?;
-        let inputs = match &prepared.whole {
+        if start.checkpoint.is_some() || start.compare.is_some() {
+            return None;
+        }
+        let (keys, program, shared) = (self.keys.get()?, self.program.get()?, self.inputs.get()?);
+        let inputs = match &shared.whole {
             Some(inputs) => inputs.clone(),
             None if start.outputs.iter().all(|output| output.content().is_some()) => {
-                self.inputs(prepared.with_own(self, start)?).ok()?
+                self.inputs(shared.with_own(keys, self, start)?).ok()?
             }
             None => return None,
         };
-        Some(self.attempt(start, prepared, inputs, None))
+        Some(self.attempt(start, program, keys, inputs, None))
     }
 
-    fn attempt(
+    pub(crate) fn attempt(
         self: &Arc<Self>,
         start: &StartAttempt,
-        prepared: &Prepared,
+        program: &ReadyProgram,
+        keys: &GroupKeys,
         inputs: Arc<Inputs>,
         checkpoint: Option<Content>,
     ) -> Ready {
@@ -149,9 +156,9 @@ impl Group {
             index: start.index,
             time: start.time_ms.min(self.spec.limits.time_ms),
             group: self.clone(),
-            program: prepared.program.clone(),
+            program: program.clone(),
             inputs,
-            keys: Arc::clone(&prepared.keys.output),
+            keys: Arc::clone(&keys.output),
             checkpoint,
         }
     }
@@ -189,21 +196,21 @@ impl Group {
     }
 }
 
-impl Prepared {
+impl SharedInputs {
     /// The inputs of an element whose own ones all travelled inline.
-    fn with_own(&self, group: &Group, start: &StartAttempt) -> Option<Vec<Content>> {
+    fn with_own(&self, keys: &GroupKeys, group: &Group, start: &StartAttempt) -> Option<Vec<Content>> {
         let mut own = start.outputs.iter().copied();
         let content = |(position, shared): (usize, &Option<Content>)| match shared {
             Some(content) => Some(content.clone()),
             None => {
-                let keys = self.keys.of_input(position).ok()?;
+                let keys = keys.of_input(position).ok()?;
                 let (elements, is_share) = group.shares(position, start.index);
                 let contents =
                     elements.map(|element| Depot::inline(own.next()?, &keys, &group.extent_of(position), element).ok());
                 one_or_all(contents.collect::<Option<Vec<_>>>()?, is_share)
             }
         };
-        self.inputs.iter().enumerate().map(content).collect()
+        self.ordered.iter().enumerate().map(content).collect()
     }
 }
 
@@ -215,22 +222,37 @@ impl Preparer {
 
     /// Makes an attempt ready.
     pub async fn prepare(&self, group: &Arc<Group>, start: &StartAttempt) -> Result<Ready, Failure> {
-        let prepared = group.ready.get_or_try_init(|| Box::pin(self.prepare_group(group, start.attempt))).await?;
+        let keys = self.keys(group).await?;
+        let program = group.program.get_or_try_init(|| Box::pin(self.program(group, keys, start.attempt))).await?;
+        let inputs = self.inputs(group, start).await?;
         let checkpoint = match start.checkpoint {
-            Some(saved) => Some(self.checkpoint(group, prepared, saved, start.index).await?),
+            Some(saved) => Some(self.checkpoint(group, keys, saved, start.index).await?),
             None => None,
         };
-        if let Some(inputs) = &prepared.whole {
-            return Ok(group.attempt(start, prepared, inputs.clone(), checkpoint));
+        tracing::debug!(job = %group.job, group = group.number, index = start.index, "an attempt is ready to run");
+        Ok(group.attempt(start, program, keys, inputs, checkpoint))
+    }
+
+    /// The keys of a group, asked for once.
+    pub(crate) async fn keys<'a>(&self, group: &'a Group) -> Result<&'a GroupKeys, Failure> {
+        group.keys.get_or_try_init(|| self.depot.keys(group.job, group.number)).await
+    }
+
+    /// What an element reads.
+    pub(crate) async fn inputs(&self, group: &Group, start: &StartAttempt) -> Result<Arc<Inputs>, Failure> {
+        let keys = self.keys(group).await?;
+        let shared = group.inputs.get_or_try_init(|| Box::pin(self.shared_inputs(group, keys))).await?;
+        if let Some(inputs) = &shared.whole {
+            return Ok(inputs.clone());
         }
         let mut own = start.outputs.iter();
-        let mut contents = Vec::with_capacity(prepared.inputs.len());
-        for (position, shared) in prepared.inputs.iter().enumerate() {
+        let mut contents = Vec::with_capacity(shared.ordered.len());
+        for (position, shared) in shared.ordered.iter().enumerate() {
             contents.push(match shared {
                 Some(content) => content.clone(),
                 None => {
                     let missing = || Failure::new(Cause::HubFault, "the hub left out an output that the task reads");
-                    let keys = prepared.keys.of_input(position)?;
+                    let keys = keys.of_input(position)?;
                     let (elements, is_share) = group.shares(position, start.index);
                     let mut read = Vec::new();
                     for element in elements {
@@ -242,24 +264,17 @@ impl Preparer {
                 }
             });
         }
-        Ok(group.attempt(start, prepared, group.inputs(contents)?, checkpoint))
+        group.inputs(contents)
     }
 
     /// What an earlier attempt has saved; it was sealed like an output.
-    async fn checkpoint(
-        &self,
-        group: &Group,
-        prepared: &Prepared,
-        saved: Output,
-        index: u32,
-    ) -> Result<Content, Failure> {
-        Box::pin(self.depot.output(saved, &prepared.keys.output, &group.spec.extent, index)).await
+    async fn checkpoint(&self, group: &Group, keys: &GroupKeys, saved: Output, index: u32) -> Result<Content, Failure> {
+        Box::pin(self.depot.output(saved, &keys.output, &group.spec.extent, index)).await
     }
 
-    async fn prepare_group(&self, group: &Group, attempt: AttemptId) -> Result<Prepared, Failure> {
-        let keys = self.depot.keys(group.job, group.number).await?;
+    async fn program(&self, group: &Group, keys: &GroupKeys, attempt: AttemptId) -> Result<ReadyProgram, Failure> {
         let opens = keys.task.program_key();
-        let program = match &group.spec.work {
+        Ok(match &group.spec.work {
             Work::Wasm { module, .. } => ReadyProgram::Wasm(self.compiled(*module, &opens).await?),
             Work::Wgsl { kernel, .. } => ReadyProgram::Wgsl(self.source(*kernel, &opens).await?),
             Work::Container { image, .. } => {
@@ -267,7 +282,10 @@ impl Preparer {
                 ReadyProgram::Container(Arc::new(image))
             }
             Work::Blender { project, .. } => ReadyProgram::Blender(self.depot.dataset(*project, &opens).await?),
-        };
+        })
+    }
+
+    async fn shared_inputs(&self, group: &Group, keys: &GroupKeys) -> Result<SharedInputs, Failure> {
         let mut inputs = Vec::new();
         for (position, input) in group.spec.inputs.iter().enumerate() {
             let opens = || keys.task.input_key(position).ok_or_else(crate::depot::missing);
@@ -288,11 +306,11 @@ impl Preparer {
         }
         let whole = inputs.iter().cloned().collect::<Option<Vec<_>>>();
         let whole = whole.map(|contents| group.inputs(contents)).transpose()?;
-        tracing::debug!(job = %group.job, group = group.number, "a task is ready to run");
-        Ok(Prepared { program, keys, inputs, whole })
+        Ok(SharedInputs { ordered: inputs, whole })
     }
 
-    async fn compiled(&self, module: DataRef, opens: &DatasetKey) -> Result<Arc<Program>, Failure> {
+    /// A program, compiled once.
+    pub(crate) async fn compiled(&self, module: DataRef, opens: &DatasetKey) -> Result<Arc<Program>, Failure> {
         if let Some(program) = self.known(module) {
             return Ok(program);
         }

@@ -7,7 +7,8 @@ use gleaner_wire::{ATTEMPTS_HELD_MAX, AttemptId, Finished, StartAttempt, TaskId}
 /// The attempts of a worker and the results that the hub has not acknowledged.
 #[derive(Debug, Default)]
 pub struct Holdings {
-    held: HashMap<AttemptId, TaskId>,
+    /// With the task of each, unless it compares results of others and so claims nothing of the task.
+    held: HashMap<AttemptId, Option<TaskId>>,
     unacknowledged: VecDeque<(u64, Vec<Finished>)>,
     last_batch: u64,
 }
@@ -18,7 +19,7 @@ impl Holdings {
     pub fn take(&mut self, mut starts: Vec<StartAttempt>) -> Option<Vec<StartAttempt>> {
         starts.retain(|start| {
             let task = TaskId { job: start.job, group: start.group, index: start.index };
-            self.held.insert(start.attempt, task).is_none()
+            self.held.insert(start.attempt, start.compare.is_none().then_some(task)).is_none()
         });
         if self.held.len() <= ATTEMPTS_HELD_MAX {
             return Some(starts);
@@ -43,7 +44,7 @@ impl Holdings {
     pub fn tasks(&self, results: &[Finished]) -> Vec<TaskId> {
         let unknown = TaskId { job: gleaner_wire::JobId(0), group: 0, index: 0 };
         let claiming = results.iter().filter(|result| is_claim(&result.outcome));
-        claiming.map(|result| self.held.get(&result.attempt).copied().unwrap_or(unknown)).collect()
+        claiming.map(|result| self.held.get(&result.attempt).copied().flatten().unwrap_or(unknown)).collect()
     }
 
     /// Numbers a batch of results and keeps it until it is acknowledged.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use gleaner_wire::{AttemptId, Cause, Micros, Work};
+use gleaner_wire::{AttemptId, Cause, Extent, Limits, Micros, Work};
 use tokio::sync::mpsc;
 
 use crate::arguments;
@@ -21,6 +21,9 @@ use crate::wgsl::{self, Adapter, Launcher, Supervisor};
 
 /// How long a device without work keeps the process that served its last job.
 const IDLE_TIME: Duration = Duration::from_secs(10);
+/// What a program that compares results may use, whatever made them.
+const CHECKER_MEMORY_BYTES_MAX: u64 = 256 * 1024 * 1024;
+const CHECKER_OUTPUT_BYTES_MAX: u64 = 1024 * 1024;
 
 /// What a lane runs on: the processor or a graphics device, and cells for whole programs where there are any.
 #[derive(Clone)]
@@ -233,6 +236,11 @@ impl Hands {
                 ticking.get_or_insert_with(|| wasm.tick());
                 wasm.run(program, call(ready, shared))
             }
+            ReadyProgram::Checker(program) => {
+                let Some((wasm, ticking)) = &mut self.wasm else { return wrong_device() };
+                ticking.get_or_insert_with(|| wasm.tick());
+                wasm.check(program, checker_call(ready, shared))
+            }
             ReadyProgram::Wgsl(source) => {
                 let Some(supervisor) = &mut self.wgsl else { return wrong_device() };
                 run_kernel(supervisor, source, ready, shared)
@@ -281,6 +289,22 @@ fn call(ready: &Ready, shared: &Shared) -> Call {
         limits: spec.limits,
         watch: watch(ready, shared),
         log: Log::new(ready.attempt, shared.logs.clone()),
+    }
+}
+
+/// A checker is told which element it is, and of a tile where it lies.
+fn checker_call(ready: &Ready, shared: &Shared) -> Call {
+    let extent = &ready.group.spec.extent;
+    let told: &[&str] = match extent {
+        Extent::Tiles { .. } => &["{index}", "{x}", "{y}", "{width}", "{height}"],
+        Extent::Single | Extent::Array(_) => &["{index}"],
+    };
+    let told: Vec<String> = told.iter().map(|name| (*name).to_owned()).collect();
+    let (time_ms, memory, output) = (ready.time, CHECKER_MEMORY_BYTES_MAX, CHECKER_OUTPUT_BYTES_MAX);
+    Call {
+        args: arguments::fill(&told, extent, &[], ready.index),
+        limits: Limits { time_ms, memory, output },
+        ..call(ready, shared)
     }
 }
 

@@ -16,6 +16,7 @@ mod arguments;
 mod bidding;
 mod cards;
 mod cell;
+mod compare;
 mod config;
 mod deliver;
 mod depot;

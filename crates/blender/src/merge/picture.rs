@@ -50,6 +50,12 @@ pub enum Error {
         /// What is wrong.
         why: &'static str,
     },
+    /// It would take more memory than there is for it.
+    #[error("{} is too large", path.display())]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+    },
     /// Could not be written.
     #[error("{} could not be written", path.display())]
     Unwritable {
@@ -103,9 +109,16 @@ impl Picture {
 
     /// Reads a file. Its header is checked before memory is taken for its pixels.
     pub fn read(path: &Path) -> Result<Self, Error> {
+        Self::read_within(path, BYTES_MAX)
+    }
+
+    /// The same, if it takes no more than so many bytes.
+    pub fn read_within(path: &Path, bytes_max: u64) -> Result<Self, Error> {
         let unreadable = |source| Error::Unreadable { path: path.into(), source };
         let unusable = |why| Error::Unusable { path: path.into(), why };
-        check(&MetaData::read_from_file(path, false).map_err(unreadable)?).map_err(unusable)?;
+        if !fits(&MetaData::read_from_file(path, false).map_err(unreadable)?, bytes_max) {
+            return Err(Error::TooLarge { path: path.into() });
+        }
         let image = read().no_deep_data().largest_resolution_level().all_channels().all_layers().all_attributes();
         let image = image.non_parallel().from_file(path).map_err(unreadable)?;
         let size = image.layer_data.first().ok_or(unusable("it has no layer"))?.size;
@@ -139,18 +152,18 @@ impl Picture {
     }
 }
 
-fn check(meta: &MetaData) -> Result<(), &'static str> {
+fn fits(meta: &MetaData, bytes_max: u64) -> bool {
     let mut channels = 0;
     let mut bytes = 0u64;
     for header in &meta.headers {
         if header.layer_size.0 > SIDE_MAX || header.layer_size.1 > SIDE_MAX {
-            return Err("it is too large");
+            return false;
         }
         let here = header.channels.list.len();
         channels += here;
         bytes = bytes.saturating_add(header.layer_size.area() as u64 * 4 * here as u64);
     }
-    if channels > CHANNELS_MAX || bytes > BYTES_MAX { Err("it is too large") } else { Ok(()) }
+    channels <= CHANNELS_MAX && bytes <= bytes_max
 }
 
 /// Newer versions of Blender write a part for each pass, whose name the channels repeat or not.

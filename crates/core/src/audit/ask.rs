@@ -206,7 +206,8 @@ impl Core {
         let seat = &self.seats[attempt.seat.0 as usize];
         let runtime = self.jobs[&attempt.job].groups[usize::from(attempt.group)].plan.needs.runtime;
         let device = self.workers[seat.worker.0 as usize].offer.devices.get(usize::from(seat.device));
-        let engine = device.and_then(|device| device.runtimes.iter().find(|of| of.runtime == runtime)?.engine.as_deref());
+        let engine =
+            device.and_then(|device| device.runtimes.iter().find(|of| of.runtime == runtime)?.engine.as_deref());
         match runtime {
             Runtime::Wasm => "wasm".into(),
             Runtime::Wgsl => format!("wgsl on {} {}", seat.kind, device.map_or("", |device| &device.name)),

@@ -116,6 +116,11 @@ fn refuse_no_picture(at: usize, work: &Work, extent: &Extent) -> Result<(), Erro
 
 fn program(file: &CheckFile, at: usize, inputs: &[InputSpec]) -> Result<Check, Error> {
     let Some(name) = &file.input else { return Err(Error::new(place(at, "kind"), Reason::NoChecker)) };
+    if inputs.iter().any(|input| matches!(input.name(), "a" | "b")) {
+        let reason =
+            Reason::Range("the names of a task's inputs with a checker", "other than a and b, the two results");
+        return Err(Error::new(place(at, "input"), reason));
+    }
     let found = (0_u16..).zip(inputs).find(|(_, input)| input.name() == name);
     match found {
         Some((input, InputSpec::File { .. })) => Ok(Check::Program { input }),
@@ -188,19 +193,21 @@ mod tests {
 
     #[test]
     fn a_checker_is_one_of_the_tasks_own_files() {
-        let inputs = "[[task.input]]\nname = \"a\"\nfolder = \"DATA\"\n[[task.input]]\nname = \"b\"\nfile = \"DATA\"\n";
+        let inputs = "[[task.input]]\nname = \"x\"\nfolder = \"DATA\"\n[[task.input]]\nname = \"y\"\nfile = \"DATA\"\n";
         let with = |check: &str| format!("{check}\n{inputs}");
         assert_eq!(
-            checks("wasm", &with("check = { kind = \"program\", input = \"b\" }")),
+            checks("wasm", &with("check = { kind = \"program\", input = \"y\" }")),
             [Check::Program { input: 1 }]
         );
-        for name in ["a", "c"] {
+        for name in ["x", "z"] {
             let check = format!("check = {{ kind = \"program\", input = \"{name}\" }}");
             let (at, line, reason) = refused("wasm", &with(&check));
             assert_eq!((at.as_str(), line), ("task[0].check.input", Some(6)));
             assert!(reason.contains(&format!("`{name}`")), "{reason}");
         }
         assert_eq!(refused("wasm", "check = \"program\"").2, Reason::NoChecker.to_string());
+        let taken = with("check = { kind = \"program\", input = \"y\" }").replace("\"x\"", "\"a\"");
+        assert!(refused("wasm", &taken).2.contains("a and b"));
     }
 
     #[test]

@@ -2,10 +2,10 @@
 use super::Shared;
 use super::parameters::Parameters;
 use super::problem::Problem;
+use crate::proof::{RECEIPTS_MAX, Unmade};
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use crate::proof::RECEIPTS_MAX;
 use gleaner_core::Event;
 use gleaner_wire::JobId;
 use gleaner_wire::api::{ExplainView, JobSummary, JobView};
@@ -75,7 +75,11 @@ pub(super) async fn proofs(
     view(&shared, job).await?;
     let (first, count) = (wanted.first.unwrap_or(0), wanted.count.unwrap_or(RECEIPTS_MAX));
     let receipts = shared.receipts().of(job, first, count).await;
-    receipts.map(Json).map_err(|unmade| Problem::new(StatusCode::SERVICE_UNAVAILABLE, "receipts_not_made", &unmade.to_string()))
+    let problem = |unmade: Unmade| {
+        let (status, title) = (StatusCode::SERVICE_UNAVAILABLE, "the receipts cannot be made now");
+        Problem::new(status, "receipts-not-made", title, unmade.to_string())
+    };
+    receipts.map(Json).map_err(problem)
 }
 
 /// `POST /api/v1/jobs/{job}/cancel`.

@@ -151,7 +151,8 @@ impl Keeper {
         let all = results.len();
         results.retain(|result| {
             let task = self.core.task_of(result.attempt);
-            task.is_some() && signed.as_ref().is_none_or(|signed| signed.fits(result, task))
+            let signed = signed.as_ref().is_none_or(|signed| signed.fits(result, task));
+            task.is_some() && (signed || self.core.compares(result.attempt))
         });
         self.metrics.results_came_late(all - results.len());
         if results.is_empty() {

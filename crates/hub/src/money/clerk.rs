@@ -2,9 +2,9 @@
 //!
 //! It keeps nothing in mind that it could not find again: every round starts from the core, the archive and the chain, so
 //! that a crash, an outage or a lost message costs a round and no money. What it sends goes through the outbox, once.
+use super::accuse::Conviction;
 use super::accuse::Prosecution;
 use super::rewards::Rewards;
-use super::accuse::Conviction;
 use super::settle::Tries;
 use super::{Money, Trouble};
 use crate::keeper::Handle;

@@ -3,6 +3,6 @@ mod receipts;
 mod rounds;
 mod signed;
 
-pub(crate) use receipts::{RECEIPTS_MAX, Receipts};
+pub(crate) use receipts::{RECEIPTS_MAX, Receipts, Unmade};
 pub(crate) use rounds::{Drawer, Drawing, Round, Rounds};
 pub(crate) use signed::SignedClaims;

@@ -34,7 +34,8 @@ impl Check<'_> {
     }
 
     fn deductions(&mut self, facts: &Facts) {
-        let losers = reckon::losers(&facts.placement, &facts.commitment.claim, facts.check, facts.audit.as_ref(), facts.verdict);
+        let losers =
+            reckon::losers(&facts.placement, &facts.commitment.claim, facts.check, facts.audit.as_ref(), facts.verdict);
         for at in 0..facts.deductions.len().max(losers.len()) {
             let says = facts.deductions.get(at).map(|deduction| Deduction { amount: Amount::ZERO, ..*deduction });
             let reckoned = losers.get(at).copied();

@@ -17,6 +17,7 @@ mod wasi;
 use std::path::PathBuf;
 use std::time::Instant;
 
+use gleaner_wire::check::Compared;
 use gleaner_wire::{Cause, Hash, Limits, Micros};
 use wasmtime::{
     Config, Enabled, Engine, InstanceAllocationStrategy, InstancePre, Linker, Module, ModuleExport,
@@ -32,6 +33,7 @@ use self::ticker::Ticker;
 use crate::content::Content;
 use crate::failure::{End, Failure, Run};
 use crate::log::Log;
+use crate::product::Product;
 use crate::watch::Watch;
 
 /// The largest program.
@@ -113,6 +115,27 @@ impl Wasm {
 
     /// Runs a program to its end.
     pub fn run(&self, program: &Program, call: Call) -> Run {
+        let Performed { ran, ended, product, log } = self.perform(program, call);
+        let end = match ended {
+            Ok(()) => End::Done(product),
+            Err(error) => judge(&error, &log),
+        };
+        Run { ran, end }
+    }
+
+    /// Runs a program that compares: it ends well if what it sees agrees, and with exit code 1 if it differs. What it prints
+    /// is not kept.
+    pub fn check(&self, program: &Program, call: Call) -> Run {
+        let Performed { ran, ended, product: _, log } = self.perform(program, call);
+        let end = match ended {
+            Ok(()) => End::Compared(Compared::SAME),
+            Err(error) if error.downcast_ref() == Some(&Stop::Exit(1)) => End::Compared(Compared::APART),
+            Err(error) => judge(&error, &log),
+        };
+        Run { ran, end }
+    }
+
+    fn perform(&self, program: &Program, call: Call) -> Performed {
         let begun = Instant::now();
         let Call { args, index, inputs, limits, watch, log } = call;
         let setting = Setting {
@@ -138,12 +161,16 @@ impl Wasm {
         let ran = Micros(u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX));
         let (product, mut log) = store.into_data().into_product();
         log.flush();
-        let end = match ended {
-            Ok(()) => End::Done(product),
-            Err(error) => judge(&error, &log),
-        };
-        Run { ran, end }
+        Performed { ran, ended, product, log }
     }
+}
+
+/// What became of a program.
+struct Performed {
+    ran: Micros,
+    ended: wasmtime::Result<()>,
+    product: Product,
+    log: Log,
 }
 
 fn args_of(args: Vec<String>) -> Vec<String> {

@@ -176,6 +176,18 @@ impl Hub {
         self.seal(&other_keys(), bytes).0.root
     }
 
+    /// Keeps the program of a check, which is the only input of the task.
+    pub fn keep_checker(&self, bytes: &[u8]) -> DataRef {
+        let (data, key) = self.seal(&secret().keys(), bytes);
+        self.shared.keys.lock().expect("no panic").inputs = vec![*key.expose()];
+        data
+    }
+
+    /// Keeps a result of the task itself.
+    pub fn keep_result(&self, bytes: &[u8]) -> Output {
+        Output::File(self.seal(&output_keys(), bytes).0.root)
+    }
+
     fn seal(&self, keys: &Keys, bytes: &[u8]) -> (DataRef, DatasetKey) {
         let file = parcel::File { path: parcel::ONLY_FILE.to_owned(), bytes: bytes.len() as u64, content: bytes };
         let packed = parcel::pack(keys, vec![file], &Port(&self.shared.store)).expect("packed");

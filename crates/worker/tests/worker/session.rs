@@ -10,7 +10,7 @@ use gleaner_worker::{Error, Report};
 use crate::hub::{Connection, Hub, Worker, start};
 
 /// A program that does nothing.
-const NOTHING: &str = r#"(module (func (export "_start")))"#;
+pub const NOTHING: &str = r#"(module (func (export "_start")))"#;
 /// A program that never ends.
 const ENDLESS: &str = r#"(module (func (export "_start") (loop $again (br $again))))"#;
 /// A program that prints so many zeros.
@@ -42,7 +42,7 @@ const PRINT_SECOND: &str = r#"(module
     (drop (call $fd_read (i32.load (i32.const 12)) (i32.const 0) (i32.const 1) (i32.const 4)))
     (drop (call $fd_write (i32.const 1) (i32.const 0) (i32.const 1) (i32.const 8)))))"#;
 
-fn spec(hub: &Hub, program: &str) -> TaskSpec {
+pub fn spec(hub: &Hub, program: &str) -> TaskSpec {
     let module = hub.keep(&wat::parse_str(program).expect("the test's program is right"));
     let limits = Limits { time_ms: Millis(60_000), memory: 1 << 20, output: 1 << 20 };
     let work = Work::Wasm { module, args: Vec::new() };
@@ -51,7 +51,7 @@ fn spec(hub: &Hub, program: &str) -> TaskSpec {
 }
 
 /// Waits for so many results and acknowledges them.
-async fn results(connection: &mut Connection, count: usize) -> Vec<Finished> {
+pub async fn results(connection: &mut Connection, count: usize) -> Vec<Finished> {
     let mut all = Vec::new();
     while all.len() < count {
         if let ToHub::Finished { batch, results } = connection.next().await {
@@ -62,14 +62,14 @@ async fn results(connection: &mut Connection, count: usize) -> Vec<Finished> {
     all
 }
 
-fn done(result: &Finished) -> Output {
+pub fn done(result: &Finished) -> Output {
     match &result.outcome {
         Outcome::Done(output) => *output,
         other => panic!("{other:?}"),
     }
 }
 
-fn cause(result: &Finished) -> Cause {
+pub fn cause(result: &Finished) -> Cause {
     match &result.outcome {
         Outcome::Failed { cause, .. } => *cause,
         other => panic!("{other:?}"),

@@ -95,7 +95,7 @@ fn product(run: Run) -> Product {
     match run.end {
         End::Done(product) => product,
         End::Failed(failure) => panic!("{failure}"),
-        End::Cancelled => panic!("cancelled"),
+        End::Cancelled | End::Compared(_) => panic!("cancelled"),
     }
 }
 
@@ -106,7 +106,7 @@ fn stdout(run: Run) -> Vec<u8> {
 fn failure(run: Run) -> Failure {
     match run.end {
         End::Failed(failure) => failure,
-        End::Done(_) | End::Cancelled => panic!("it should have failed: {:?}", run.end),
+        End::Done(_) | End::Cancelled | End::Compared(_) => panic!("it should have failed: {:?}", run.end),
     }
 }
 

@@ -107,14 +107,14 @@ fn numbers(run: Run) -> Vec<u32> {
             bytes.chunks_exact(4).map(|four| u32::from_le_bytes(four.try_into().expect("four bytes"))).collect()
         }
         End::Failed(failure) => panic!("{failure}"),
-        End::Cancelled => panic!("cancelled"),
+        End::Cancelled | End::Compared(_) => panic!("cancelled"),
     }
 }
 
 fn failure(run: Run) -> Failure {
     match run.end {
         End::Failed(failure) => failure,
-        End::Done(_) | End::Cancelled => panic!("it should have failed"),
+        End::Done(_) | End::Cancelled | End::Compared(_) => panic!("it should have failed"),
     }
 }
 
