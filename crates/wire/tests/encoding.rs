@@ -7,8 +7,8 @@ use gleaner_wire::render::{DeviceChoice, Format, Renderer, Source, Split};
 use gleaner_wire::{
     Address, Amount, AttemptId, AuctionId, BlobRef, ByteSize, Cause, Check, DecodeError, DeviceKind, DeviceOffer, Each,
     Extent, Finished, Hash, Held, Image, InputSpec, Invitation, JobId, Limits, MESSAGE_BYTES_MAX, Micros, Millis,
-    Offer, OpenedBid, Outcome, Output, Runtime, RuntimeOffer, SealedBid, Stage, StartAttempt, Sweep, TaskSpec, ToHub,
-    ToWorker, Work, WorkerId, WorkerKey, decode, encode,
+    Offer, OpenedBid, Outcome, Output, Runtime, RuntimeOffer, SealedBid, Signed, Stage, StartAttempt, Sweep, TaskId,
+    TaskSpec, ToHub, ToWorker, Work, WorkerId, WorkerKey, decode, encode,
 };
 use proptest::prelude::*;
 
@@ -37,7 +37,15 @@ fn to_worker() -> Vec<(ToWorker, &'static str)> {
     let saved = StartAttempt { checkpoint: Some(Output::File(BlobRef::of(b"o"))), outputs: vec![], ..start };
     vec![
         (ToWorker::Challenge { protocol: 2, nonce: [1; 32] }, CHALLENGE),
-        (ToWorker::Welcome { worker: WorkerId(9), heartbeat_ms: Millis(10_000), token: "t".into() }, "0109904e0174"),
+        (
+            ToWorker::Welcome {
+                worker: WorkerId(9),
+                heartbeat_ms: Millis(10_000),
+                token: "t".into(),
+                hub: WorkerKey([7; 32]),
+            },
+            WELCOME,
+        ),
         (ToWorker::Refused { reason: "no".into() }, "02026e6f"),
         (ToWorker::Spec { job: JobId(3), group: 1, spec }, SPEC),
         (ToWorker::Spec { job: JobId(3), group: 1, spec: container() }, CONTAINER),
@@ -97,11 +105,13 @@ fn to_hub() -> Vec<(ToHub, &'static str)> {
     let failed = Outcome::Failed { cause: Cause::TimeLimit, detail: "late".into() };
     let failed = Finished { attempt: AttemptId(6), ran: Micros(1), outcome: failed };
     let cancelled = Finished { attempt: AttemptId(7), ran: Micros(0), outcome: Outcome::Cancelled };
+    let task = TaskId { job: JobId(3), group: 1, index: 300 };
+    let signed = Signed { tasks: vec![task], signature: vec![9; 2] };
     let revealed = OpenedBid { auction: AuctionId(3), device: 1, price: Amount(300), nonce: [1; 32] };
     vec![
         (ToHub::Hello { protocol: 2, key, signature, offer, resting: vec![1], held: vec![AttemptId(5)] }, HELLO),
         (ToHub::Heartbeat { held: vec![AttemptId(5)] }, "010105"),
-        (ToHub::Finished { batch: 2, results: vec![done, failed, cancelled] }, FINISHED),
+        (ToHub::Finished { batch: 2, results: vec![done, failed, cancelled], signed }, FINISHED),
         (ToHub::Log { attempt: AttemptId(5), text: "hi".into() }, "0305026869"),
         (ToHub::Resting(vec![0, 2]), "04020002"),
         (ToHub::Saved { attempt: AttemptId(5), checkpoint: Output::inline(b"42").expect("short") }, "050500023432"),
@@ -185,9 +195,11 @@ const INVITE: &str = "0a0103010301740201ac02e0d40301dc0b645aac02";
 const BIDS: &str = "08010301010101010101010101010101010101010101010101010101010101010101010101";
 const REVEALS: &str = "09010301ac020101010101010101010101010101010101010101010101010101010101010101";
 const HOLDS: &str = "07010101010101010101010101010101010101010101010101010101010101010101ac02";
+const WELCOME: &str = concat!("0109904e0174", "0707070707070707070707070707070707070707070707070707070707070707");
 const FINISHED: &str = concat!(
     "02020305dc0b000194aa73e5d53ded06f0dcc593d9fe8a33664d3695be88d9fba0b872938059f2130106010104046c617465",
     "070002",
+    "010301ac02020909",
 );
 
 fn hex(bytes: &[u8]) -> String {

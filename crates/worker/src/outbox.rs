@@ -13,7 +13,7 @@ pub const BATCH_RESULTS: usize = 512;
 const LINGER: Duration = Duration::from_millis(2);
 const BATCH_BYTES_MAX: usize = MESSAGE_BYTES_MAX / 2;
 /// More than any result without its text takes on the wire.
-const RESULT_BYTES: usize = 80;
+const RESULT_BYTES: usize = 100;
 
 /// The results that wait. Their number is bounded by the attempts that a worker holds.
 #[derive(Debug, Default)]
@@ -120,7 +120,7 @@ fn detail_bytes(outcome: &Outcome) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gleaner_wire::{AttemptId, Cause, DETAIL_BYTES_MAX, Micros, ToHub, encode};
+    use gleaner_wire::{AttemptId, Cause, DETAIL_BYTES_MAX, JobId, Micros, Signed, TaskId, ToHub, encode};
 
     fn failed(number: u64) -> Finished {
         let outcome = Outcome::Failed { cause: Cause::ProgramFault, detail: "x".repeat(DETAIL_BYTES_MAX) };
@@ -133,7 +133,9 @@ mod tests {
         let batches = batches(results.clone());
         assert_eq!(batches.concat(), results);
         for results in batches {
-            assert!(encode(&ToHub::Finished { batch: u64::MAX, results }).len() < MESSAGE_BYTES_MAX);
+            let tasks = vec![TaskId { job: JobId(u64::MAX), group: u16::MAX, index: u32::MAX }; results.len()];
+            let signed = Signed { tasks, signature: vec![0xff; 64] };
+            assert!(encode(&ToHub::Finished { batch: u64::MAX, results, signed }).len() < MESSAGE_BYTES_MAX);
         }
     }
 

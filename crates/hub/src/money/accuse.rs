@@ -55,6 +55,7 @@ impl Money {
     }
 
     /// How a conviction ended before the court; none while it is pursued.
+    #[cfg(test)]
     pub(crate) fn outcome(&self, conviction: &Conviction) -> Result<Option<Outcome>, Trouble> {
         let order = Order::from(&conviction.order.order).id(&self.domain);
         Ok(self.docket.outcome(order, convert::address(conviction.provider))?)

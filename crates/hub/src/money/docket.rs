@@ -80,6 +80,7 @@ impl Outcome {
         }
     }
 
+    #[cfg(test)]
     fn read(text: &str) -> Result<Self, Error> {
         match text {
             "slashed" => Ok(Self::Slashed),
@@ -168,6 +169,7 @@ impl Docket {
     }
 
     /// How the case of a provider in an order ended, if it has.
+    #[cfg(test)]
     pub(crate) fn outcome(&self, order: B256, provider: Address) -> Result<Option<Outcome>, Error> {
         let query = "SELECT outcome FROM conviction WHERE placed = ?1 AND provider = ?2";
         let found: Option<Option<String>> =

@@ -1,13 +1,12 @@
 //! The draw of rounds: their claims are fixed on the chain, and the block after that is chance.
 use super::{Money, Trouble};
-use gleaner_chain::order::{Domain, Order};
-use gleaner_chain::primitives::B256;
+use gleaner_chain::order::Domain;
 use gleaner_wire::commit::Tree;
-use gleaner_wire::{Amount, Hash, SignedOrder};
+use gleaner_wire::{Amount, Hash};
 
 impl Money {
     /// What lots are drawn from for a round with these claims, and the proof of where it comes from.
-    pub(crate) async fn draw(&self, round: u64, leaves: &[Hash]) -> Result<(Hash, Option<Vec<u8>>), String> {
+    pub(crate) async fn draw_round(&self, round: u64, leaves: &[Hash]) -> Result<(Hash, Option<Vec<u8>>), String> {
         let beacon = self.anchor(round, Tree::of(leaves.to_vec()).root()).await;
         let proof = postcard::to_allocvec(&beacon).map_err(|error| error.to_string())?;
         Ok((beacon.seed, Some(proof)))
@@ -16,11 +15,6 @@ impl Money {
     /// What tells orders of this chain and contract from others.
     pub(crate) fn domain(&self) -> &Domain {
         &self.domain
-    }
-
-    /// The id of an order on the chain.
-    pub(crate) fn order_id(&self, signed: &SignedOrder) -> B256 {
-        Order::from(&signed.order).id(&self.domain)
     }
 
     /// What a verdict takes of the stake of whoever was wrong.

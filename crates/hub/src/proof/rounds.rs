@@ -6,7 +6,7 @@ use gleaner_core::Event;
 use gleaner_wire::Hash;
 use rusqlite::{Connection, OptionalExtension, params};
 use std::path::Path;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 
@@ -130,7 +130,7 @@ impl Drawing {
             return Ok(round.seed);
         }
         let (seed, beacon) = match money {
-            Some(money) => money.draw(number, leaves).await?,
+            Some(money) => money.draw_round(number, leaves).await?,
             None => {
                 let mut seed = [0; 32];
                 getrandom::fill(&mut seed).map_err(|error| error.to_string())?;

@@ -116,7 +116,7 @@ impl Worker {
         let hello = connection.hello(seed, held);
         connection.send(&hello).await;
         match connection.receive().await {
-            Some(ToWorker::Welcome { worker, heartbeat_ms, token }) => {
+            Some(ToWorker::Welcome { worker, heartbeat_ms, token, .. }) => {
                 Self { connection, id: worker, token, heartbeat_ms, batch: 0 }
             }
             other => panic!("no welcome: {other:?}"),
@@ -142,7 +142,7 @@ impl Worker {
     }
 
     pub async fn send_batch(&mut self, batch: u64, results: Vec<Finished>) {
-        self.connection.send(&ToHub::Finished { batch, results }).await;
+        self.connection.send(&ToHub::Finished { batch, results, signed: gleaner_wire::Signed::default() }).await;
     }
 
     /// Waits for the acknowledgement of a batch; returns attempts that were started meanwhile.

@@ -58,6 +58,9 @@ fn noted(world: &World, facts: &Facts) -> Proof {
         round: facts.draw.as_ref().map_or(0, |draw| draw.round.number),
         draw: rate.map(|rate| DrawNote { rate, selected }),
         audit: facts.audit.as_ref().map(|audit| Box::new(audit_note(world, facts, audit))),
+        check: facts.check,
+        market: facts.placement.market,
+        class: facts.placement.class.clone(),
         verdict: verdict(facts.verdict),
     }
 }

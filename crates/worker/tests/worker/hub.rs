@@ -232,7 +232,9 @@ impl Hub {
         *self.shared.worker.lock().expect("no panic") = Some(key);
         connection.held = held;
         let token = TOKEN.to_owned();
-        connection.send(&ToWorker::Welcome { worker: WorkerId(1), heartbeat_ms: Millis(50), token }).await;
+        connection
+            .send(&ToWorker::Welcome { worker: WorkerId(1), heartbeat_ms: Millis(50), token, hub: WorkerKey([7; 32]) })
+            .await;
         connection
     }
 }

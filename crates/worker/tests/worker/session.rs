@@ -54,7 +54,7 @@ pub fn spec(hub: &Hub, program: &str) -> TaskSpec {
 pub async fn results(connection: &mut Connection, count: usize) -> Vec<Finished> {
     let mut all = Vec::new();
     while all.len() < count {
-        if let ToHub::Finished { batch, results } = connection.next().await {
+        if let ToHub::Finished { batch, results, .. } = connection.next().await {
             all.extend(results);
             connection.send(&ToWorker::Acknowledge { batch, earned: gleaner_wire::Amount::ZERO }).await;
         }
