@@ -70,6 +70,8 @@ pub struct Network {
     pub client: Client,
     hub: Member,
     workers: Vec<Member>,
+    /// How many workers were started so far, each with a number of its own.
+    started: u32,
 }
 
 impl Network {
@@ -85,7 +87,8 @@ impl Network {
         let token = Token::read(&plan.folder.join("hub/api.token"))?;
         let account = Account::open(&plan.folder.join("data"))?;
         let client = Client::new(&url, token, "local")?.with_account(account);
-        let mut network = Self { client, hub, workers: Vec::new(), plan };
+        let started = plan.workers;
+        let mut network = Self { client, hub, workers: Vec::new(), plan, started };
         for number in 1..=network.plan.workers {
             let worker = network.plan.start_worker(network.client.url(), number)?;
             network.workers.push(worker);
@@ -115,6 +118,17 @@ impl Network {
             }
         }
         Ok(lines)
+    }
+
+    /// Starts one more worker, with options of its own. Returns its number.
+    pub fn add_worker(&mut self, options: &[&str]) -> Result<u32> {
+        self.started += 1;
+        let number = self.started;
+        let mut plan = self.plan.clone();
+        plan.share.extend(options.iter().map(|option| (*option).to_owned()));
+        let worker = plan.start_worker(self.client.url(), number)?;
+        self.workers.push(worker);
+        Ok(number)
     }
 
     /// Waits until every worker has passed its self-test and joined.

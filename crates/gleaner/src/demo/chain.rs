@@ -62,7 +62,8 @@ pub async fn prepare(url: &str, folder: &Path, workers: u32) -> Result<Ready> {
         sender.send(account, &market.allow(hub.address(), stake)).await?;
     }
     let file = write(folder, &market)?;
-    let options = ["--chain", url, "--deployment"].map(str::to_owned);
+    // A node for development makes no block by itself, so that the draw of audits would wait for ever.
+    let options = ["--trust-workers", "--chain", url, "--deployment"].map(str::to_owned);
     Ok(Ready { options: options.into_iter().chain([file.display().to_string()]).collect(), voter })
 }
 

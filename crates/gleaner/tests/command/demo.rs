@@ -45,6 +45,9 @@ fn the_demo_renders_loses_a_worker_and_gets_the_same_picture() {
         "85.0 %",
         "15.0 %",
         "gleaner-demo/picture.png",
+        "worker-7 lied",
+        "its stake went from",
+        "receipts of the job hold, the one of the lie too",
     ]
     .iter()
     .chain(&MONEY)

@@ -23,6 +23,7 @@ mod direct;
 mod doctor;
 mod end_to_end;
 mod fiat;
+mod liars;
 mod market_index;
 mod money;
 mod orders;
