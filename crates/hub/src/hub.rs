@@ -45,8 +45,8 @@ pub struct Hub {
     ended: oneshot::Receiver<Result<(), Error>>,
     /// The embedded chain's server, which ends with the hub.
     _rpc: Option<Server>,
-    /// The relay, too.
-    _relay: Option<Relay>,
+    /// The relay, too. It knows who may use it from the store's catalog.
+    relay: Option<Relay>,
     sftp: Option<Sftp>,
 }
 
@@ -118,7 +118,7 @@ pub async fn start(config: Config) -> Result<Hub, Error> {
         serving: Some(serving),
         ended,
         _rpc: rpc.flatten(),
-        _relay: relay,
+        relay,
         sftp,
     })
 }
@@ -261,6 +261,8 @@ impl Hub {
             // Its port is free afterwards.
             let _ = serving.await;
         }
+        // It would hold on to the store.
+        drop(self.relay.take());
         self.let_go_of_the_store().await;
     }
 

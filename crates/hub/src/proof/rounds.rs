@@ -107,7 +107,11 @@ impl Drawing {
             };
             let Some((number, leaves)) = next else { return };
             loop {
-                match self.draw(number, &leaves, money.as_deref()).await {
+                let drawn = tokio::select! {
+                    drawn = self.draw(number, &leaves, money.as_deref()) => drawn,
+                    _ = stopping.changed() => return,
+                };
+                match drawn {
                     Ok(seed) => {
                         // A hub that stops is told of the round again when it starts.
                         let _ = keeper.tell(Event::RoundDrawn { round: number, seed }).await;
