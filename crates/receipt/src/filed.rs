@@ -87,7 +87,7 @@ impl Parts {
         let commitment = commitment(&filed, claim, &proof.worker, proof.batch)?;
         let ended = proof.verdict == Verdict::JobEnded;
         let lot = match (&proof.draw, &filed.round) {
-            (Some(note), Some(drawn)) => Some(lot(proof, note.rate.clone(), drawn, &claim)?),
+            (Some(note), Some(drawn)) => Some(lot(proof, &note.rate, drawn, &claim)?),
             (None, _) | (_, None) => None,
         };
         // What was asked and not answered when the job ended says nothing of the claim.
@@ -139,11 +139,11 @@ fn place_of(claims: Vec<Hash>, claim: &Claim) -> Option<(Hash, u32, u32, Vec<Has
     Some((tree.root(), count, place, tree.path(place)?))
 }
 
-fn lot(judged: &Proof, rate: proof::RateView, drawn: &Drawn, claim: &Claim) -> Result<Lot, Missing> {
+fn lot(judged: &Proof, rate: &proof::RateView, drawn: &Drawn, claim: &Claim) -> Result<Lot, Missing> {
     let missing = Missing::Round { round: judged.round, attempt: judged.attempt };
     let (root, count, place, path) = place_of(drawn.claims.clone(), claim).ok_or(missing)?;
     let round = Round { number: judged.round, root, count, place, path };
-    let proof::RateView { record, stake, exposure, .. } = rate;
+    let proof::RateView { record, stake, exposure, .. } = *rate;
     let record = Record { good: record.good, bad: record.bad, stake, exposure };
     Ok(Lot { round, source: drawn.source.clone(), seed: drawn.seed, record })
 }

@@ -113,7 +113,7 @@ mod tests {
             prop_assert_eq!(verify(&tree.root(), count, other, &leaves[at as usize], &path), other == at);
             prop_assert!(!verify(&tree.root(), count + 1, at, &leaves[at as usize], &path));
             prop_assert!(!verify(&tree.root(), count, at, &leaf(b"another"), &path));
-            let mut longer = path.clone();
+            let mut longer = path;
             longer.push(Hash([0; 32]));
             prop_assert!(!verify(&tree.root(), count, at, &leaves[at as usize], &longer));
         }

@@ -61,7 +61,11 @@ fn wasm(lie: &str) {
     network.run(&["run", "job.toml", "--out", "out"]).succeeded();
     caught(&network);
     for index in 1..=20 {
-        assert_eq!(network.read(&format!("out/square/{index}")), programs::pattern(index, 1000), "element {index}");
+        assert_eq!(
+            network.read(&format!("out/square/{}", index - 1)),
+            programs::pattern(index, 1000),
+            "element {index}"
+        );
     }
 }
 

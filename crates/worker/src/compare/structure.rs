@@ -108,7 +108,7 @@ mod tests {
 
     /// Stripes of full brightness, moved by some pixels.
     fn stripes(moved: usize) -> Vec<u16> {
-        (0..256).map(|at| if (at % 16 + moved) / 4 % 2 == 0 { u16::MAX } else { 0 }).collect()
+        (0..256).map(|at| if ((at % 16 + moved) / 4).is_multiple_of(2) { u16::MAX } else { 0 }).collect()
     }
 
     #[test]
