@@ -286,7 +286,8 @@ impl Connection {
     fn send_auctions(&mut self) -> bool {
         let invited = self.invitations.chunks(BIDS_MAX).map(|some| ToWorker::Invite(some.to_vec()));
         let revealed = self.reveals.chunks(BIDS_MAX).map(|some| ToWorker::Reveal(some.to_vec()));
-        let sent = invited.chain(revealed).fold(true, |sent, message| self.backlog.push(&message) && sent);
+        // The first that finds no room ends the connection.
+        let sent = invited.chain(revealed).all(|message| self.backlog.push(&message));
         self.invitations.clear();
         self.reveals.clear();
         sent

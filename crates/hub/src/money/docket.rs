@@ -298,7 +298,7 @@ mod tests {
         docket.close(&second, &Outcome::Dropped("no stake".to_owned())).expect("closed");
         assert!(!docket.awaits_accusation(JobId(1)).expect("read"));
         docket.enter(&second).expect("entered again changes nothing");
-        assert_eq!(docket.open_cases().expect("read"), [Case { dispute: Some(5), ..first.clone() }]);
+        assert_eq!(docket.open_cases().expect("read"), [Case { dispute: Some(5), ..first }]);
         assert_eq!(docket.outcome(first.order, first.provider).expect("read"), None);
         for outcome in [Outcome::Slashed, Outcome::Acquitted, Outcome::Undecided, Outcome::Dropped("why".to_owned())] {
             docket.close(&first, &outcome).expect("closed");

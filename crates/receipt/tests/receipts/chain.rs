@@ -105,7 +105,7 @@ fn a_document_shows_guilt_of_those_who_lost_for_this_order_only() {
     assert_eq!(guilty_by_document(&order, &friend, &document), Ok(true));
     assert_eq!(guilty_by_document(&order, &Address([7; 20]), &document), Ok(false));
     assert_eq!(guilty_by_document(&Hash([7; 32]), &worker, &document), Ok(false));
-    let mut altered = receipt.clone();
+    let mut altered = receipt;
     altered.facts.number = 8;
     assert_eq!(guilty_by_document(&order, &worker, &encode(&altered)), Ok(false));
     let own_seed = encode(&World::new().receipt(Case::Refuted));
