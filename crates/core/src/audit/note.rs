@@ -65,7 +65,7 @@ impl Verdict {
     /// In words, for people.
     pub fn words(self) -> &'static str {
         match self {
-            Self::NotAsked => "the job asks for no check",
+            Self::NotAsked => "no check was asked for",
             Self::NotDrawn => "the lot did not fall on it",
             Self::Agreed => "another owner's worker computed the same",
             Self::Upheld => "answers differed, and the vote was for it",

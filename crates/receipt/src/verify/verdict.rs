@@ -10,7 +10,7 @@ impl Check<'_> {
     pub(super) fn verdict(&mut self, facts: &Facts) {
         let (draw, audit, says) = (facts.draw.as_ref(), facts.audit.as_ref(), facts.verdict);
         if facts.check == Rule::None && draw.is_some() {
-            self.faults.impossible("the draw", "there", "left out, because the job asks for no check");
+            self.faults.impossible("the draw", "there", "left out, because no check was asked for");
         }
         let reckoned = reckon::verdict(facts.check, draw, audit);
         let ended = reckon::verdict_if_ended(draw, audit).filter(|_| facts.check != Rule::None);
@@ -19,7 +19,7 @@ impl Check<'_> {
         }
         match says {
             Verdict::NotAsked => {
-                self.believe("the job asks for no check: its file, whose hash is here, says so or not")
+                self.believe("no check was asked for: its file, whose hash is here, says so or not")
             }
             Verdict::NobodyToCheck => self.believe("nobody else was there that could compute it"),
             Verdict::JobEnded => self.believe("the job ended before the claim was checked"),

@@ -167,7 +167,7 @@ impl Verdict {
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::NotAsked => "accepted: the job asks for no check",
+            Self::NotAsked => "accepted: no check was asked for",
             Self::NotDrawn => "accepted: the lot did not fall on it",
             Self::Agreed => "accepted: another owner's worker computed the same",
             Self::Upheld => "accepted: answers differed, and the vote was for it",

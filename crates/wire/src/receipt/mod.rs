@@ -64,7 +64,7 @@ pub struct Facts {
     pub commitment: Commitment,
     /// How the job asks for two results to be compared.
     pub check: Check,
-    /// The lot that decided whether it was checked; nothing where the job asks for no check, or ended before.
+    /// The lot that decided whether it was checked; nothing where no check was asked for, or ended before.
     pub draw: Option<Draw>,
     /// Who was asked, and what they answered; nothing where nobody was.
     pub audit: Option<Audit>,
