@@ -1,6 +1,6 @@
 //! Receipts of settled tasks: making them, and checking them without asking anybody.
 //!
-//! [`verify`] reckons everything in a receipt again, by the same functions of `gleaner-core` that the hub decides by, and says
+//! [`verify()`] reckons everything in a receipt again, by the same functions of `gleaner-core` that the hub decides by, and says
 //! what does not fit. What a hub alone can know, and has to be believed for, is listed in [`Checked`]. Nothing here reads a
 //! clock, a disk or a network.
 pub mod sample;
