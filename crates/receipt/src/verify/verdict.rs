@@ -18,9 +18,7 @@ impl Check<'_> {
             self.faults.differs("the verdict", says, reckoned, "what the lot and the answers say");
         }
         match says {
-            Verdict::NotAsked => {
-                self.believe("no check was asked for: its file, whose hash is here, says so or not")
-            }
+            Verdict::NotAsked => self.believe("no check was asked for: its file, whose hash is here, says so or not"),
             Verdict::NobodyToCheck => self.believe("nobody else was there that could compute it"),
             Verdict::JobEnded => self.believe("the job ended before the claim was checked"),
             Verdict::NotDrawn
