@@ -22,6 +22,8 @@ const RUNS_MAX: u32 = 2048;
 /// Runs after which a program's history is good enough to judge a device by.
 const RUNS_TO_JUDGE: u32 = 8;
 const PROGRAMS_MAX: usize = 65_536;
+/// Runs that the mean follows.
+const FOLLOWED: u32 = 128;
 
 /// A program's place in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -35,6 +37,8 @@ struct Program {
     histogram: Vec<u16>,
     median: u32,
     percentile_80: u32,
+    /// The mean length on the reference machine, of the last runs more than of those before.
+    mean: u64,
     meter: Meter,
 }
 
@@ -107,11 +111,13 @@ impl Programs {
         let work = log2(ran.0) + log2(u64::from(speed));
         let judged = if program.runs >= RUNS_TO_JUDGE { corrected(speed, program.median, work) } else { speed };
         program.record(work);
+        program.follow(ran, speed);
         judged
     }
 
     fn insert(&mut self, key: Hash) -> ProgramId {
-        let fresh = Program { key, users: 0, runs: 0, histogram: vec![0; BUCKETS], median: 0, percentile_80: 0, meter: Meter::default() };
+        let fresh =
+            Program { key, users: 0, runs: 0, histogram: vec![0; BUCKETS], median: 0, percentile_80: 0, mean: 0, meter: Meter::default() };
         let id = match self.unused() {
             Some(id) => {
                 self.by_key.remove(&self.table[id.0 as usize].key);
@@ -170,8 +176,19 @@ impl Program {
                 filled += 1;
             }
         }
-        let mean = Micros(u64::try_from(sum / u128::from(self.runs.max(1))).unwrap_or(u64::MAX));
-        Lengths { runs: self.runs, mean, points }
+        // Devices' speeds are learned all the while, so the histogram's older part is of a speed that was.
+        let mean = u64::try_from(sum / u128::from(self.runs.max(1))).unwrap_or(u64::MAX).max(1);
+        let as_now = |length: u64| u128::from(length) * u128::from(self.mean) / u128::from(mean);
+        let points = points.map(|length| u64::try_from(as_now(length)).unwrap_or(u64::MAX));
+        Lengths { runs: self.runs, mean: Micros(self.mean), points }
+    }
+
+    /// Moves the mean towards a run.
+    fn follow(&mut self, ran: Micros, speed: u32) {
+        let length = u128::from(ran.0) * u128::from(speed) / u128::from(SPEED_REFERENCE);
+        let length = u64::try_from(length).unwrap_or(u64::MAX).clamp(1, TIME_MAX.micros().0);
+        let weight = u64::from(self.runs.clamp(1, FOLLOWED));
+        self.mean = (self.mean - self.mean / weight).saturating_add(length / weight).max(1);
     }
 
     fn quantile(&self, percent: u32) -> u32 {

@@ -5,8 +5,9 @@ use gleaner_wire::Micros;
 pub(crate) const POINTS: usize = 16;
 /// What a program of which little is known is taken to be like: as many tasks as this, spread by half their length.
 const IMAGINED: u64 = 4;
-/// No estimate is better than this, in millionths: histograms have steps, and seats differ in what they are good at.
-const BLUR: u64 = 30_000;
+/// No estimate is better than this, in millionths: which seat gets which task is not known beforehand, and what is learned
+/// of their speeds is never quite right.
+const BLUR: u64 = 100_000;
 const MILLION: u64 = 1_000_000;
 
 /// The lengths of a program's tasks on the reference machine.
@@ -127,10 +128,10 @@ mod tests {
         let lengths = even(1_000_000);
         let one = lengths.sum(1, 1000);
         assert!((190..=210).contains(&one.low) && (1790..=1810).contains(&one.high), "{one:?}");
-        let hundred = lengths.sum(100, 100_000);
-        assert!((91_000..=93_000).contains(&hundred.low) && (107_000..=109_000).contains(&hundred.high), "{hundred:?}");
+        let ten = lengths.sum(10, 100_000);
+        assert!((74_000..=76_000).contains(&ten.low) && (124_000..=126_000).contains(&ten.high), "{ten:?}");
         let all = lengths.sum(1_000_000_000, 1_000_000);
-        assert_eq!((all.low, all.high), (970_000, 1_030_000), "no estimate is better than the seats are known");
+        assert_eq!((all.low, all.high), (900_000, 1_100_000), "no estimate is better than the seats are known");
     }
 
     #[test]

@@ -23,7 +23,7 @@ use crate::state::Core;
 
 pub(crate) use binding::{Quoted, uncovered_at};
 pub use errors::{ERROR_BOUNDS, Errors};
-use reckon::{Chair, Reckoning, asked, chosen, reckon};
+use reckon::{Chair, Reckoning, Restraint, asked, chosen, reckon};
 
 /// Different needs in one job that are quoted: all seats are looked at for each.
 const KINDS_MAX: usize = 64;
@@ -36,6 +36,7 @@ const GUESS_BELOW: u64 = 4;
 /// The widest range of a price that is known well, and fairly, in thousandths of what is expected.
 const GOOD_MILLE: u64 = 250;
 const FAIR_MILLE: u64 = 700;
+
 
 /// The job asks for more different things than a quote looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -120,7 +121,11 @@ impl Core {
 fn reckoned(group: &Group, lengths: &Lengths, suitable: &Suitable, prefer: Prefer) -> Option<Reckoned> {
     let tasks = group.spec.extent.count();
     let chosen = chosen(tasks, &suitable.chairs, row(prefer));
-    let Reckoning { price, time, each } = reckon(tasks, &chosen, lengths.mean)?;
+    let restraint = match prefer {
+        Prefer::Cheap => None,
+        Prefer::Balanced | Prefer::Fast => Restraint::of(tasks, &suitable.chairs, lengths.mean),
+    };
+    let Reckoning { price, time, each } = reckon(tasks, &chosen, lengths.mean, restraint)?;
     let width = chosen.iter().map(|chair| chair.slots).sum::<u64>().min(tasks);
     let body = Micros(time.0.saturating_sub(each.0));
     Some(Reckoned { price: lengths.sum(tasks, price.0), time: lengths.side_by_side(body, each, width), each })

@@ -82,19 +82,70 @@ pub(super) fn chosen(tasks: u64, chairs: &[Chair], row: usize) -> Vec<Chair> {
     first
 }
 
-/// Equal tasks on seats that were chosen: all are busy until all is done.
-pub(super) fn reckon(tasks: u64, chosen: &[Chair], mean: Micros) -> Option<Reckoning> {
-    let chosen: Vec<(Chair, Micros)> = chosen.iter().map(|chair| (*chair, chair.each(mean))).collect();
-    let time = time_for(tasks, &chosen)?;
-    let (mut left, mut price, mut ran) = (tasks, 0_u64, 0_u64);
-    for (chair, each) in &chosen {
-        let done = done_by(time, chair, *each).min(left);
-        left -= done;
-        price = price.saturating_add(chair.price.per_second_over(*each).0.saturating_mul(done));
-        ran = ran.saturating_add(each.0.saturating_mul(done));
+/// What slow seats get where they are left idle in favour of faster ones (see `feed`): a task only if the whole fleet would
+/// hardly be done with all that is left before them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Restraint {
+    /// Seats below this speed are slow.
+    speed_min: u64,
+    /// When the fleet would be done, if work could be cut at will, and its fastest with one task more.
+    until: Micros,
+}
+
+impl Restraint {
+    /// That of a fleet with so many tasks of a length.
+    pub fn of(tasks: u64, fleet: &[Chair], mean: Micros) -> Option<Self> {
+        let speed_max = fleet.iter().map(|chair| chair.speed).max()?;
+        let speed: u128 = fleet.iter().map(|chair| u128::from(chair.slots) * u128::from(chair.speed)).sum();
+        let work = u128::from(tasks) * u128::from(mean.0) * u128::from(SPEED_REFERENCE);
+        let best = u128::from(mean.0) * u128::from(SPEED_REFERENCE) / u128::from(speed_max.max(1));
+        let until = work.checked_div(speed)? + best;
+        let until = Micros(u64::try_from(until).unwrap_or(u64::MAX));
+        Some(Self { speed_min: u64::from(speed_max).div_ceil(2), until })
     }
-    assert_eq!(left, 0, "that was the time in which all are done");
-    Some(Reckoning { price: Amount(price), time, each: Micros(ran / tasks.max(1)) })
+}
+
+/// Equal tasks on seats that were chosen: all are busy until all is done, or slow ones until they are restrained.
+pub(super) fn reckon(tasks: u64, chosen: &[Chair], mean: Micros, restraint: Option<Restraint>) -> Option<Reckoning> {
+    let all: Vec<(Chair, Micros)> = chosen.iter().map(|chair| (*chair, chair.each(mean))).collect();
+    let is_slow = |(chair, _): &(Chair, Micros)| restraint.is_some_and(|of| u64::from(chair.speed) < of.speed_min);
+    let gets_none = |(chair, each): &(Chair, Micros)| restraint.is_some_and(|of| done_by(of.until, chair, *each) == 0);
+    // Where the next seat in order is left idle, those behind it are not asked.
+    let asked = all.iter().position(|at| is_slow(at) && gets_none(at)).unwrap_or(all.len());
+    let (mut slow, mut fast): (Vec<_>, Vec<_>) = all[..asked].iter().copied().partition(is_slow);
+    if fast.is_empty() {
+        (slow, fast) = (Vec::new(), all);
+    }
+    let mut sum = Sum { left: tasks, price: 0, ran: 0 };
+    let mut time = Micros(0);
+    for (chair, each) in &slow {
+        let until = restraint.map_or(Micros(0), |of| of.until);
+        let rounds = sum.add(chair, *each, done_by(until, chair, *each)).div_ceil(chair.slots.max(1));
+        let ends = chair.wait.0.saturating_add(each.0.saturating_mul(rounds));
+        time = if rounds > 0 { time.max(Micros(ends)) } else { time };
+    }
+    let fastest = time_for(sum.left, &fast)?;
+    fast.iter().for_each(|(chair, each)| _ = sum.add(chair, *each, done_by(fastest, chair, *each)));
+    assert_eq!(sum.left, 0, "that was the time in which all are done");
+    Some(Reckoning { price: Amount(sum.price), time: time.max(fastest), each: Micros(sum.ran / tasks.max(1)) })
+}
+
+/// What was given out so far.
+struct Sum {
+    left: u64,
+    price: u64,
+    ran: u64,
+}
+
+impl Sum {
+    /// Gives up to so many tasks to a seat; returns how many it got.
+    fn add(&mut self, chair: &Chair, each: Micros, tasks: u64) -> u64 {
+        let done = tasks.min(self.left);
+        self.left -= done;
+        self.price = self.price.saturating_add(chair.price.per_second_over(each).0.saturating_mul(done));
+        self.ran = self.ran.saturating_add(each.0.saturating_mul(done));
+        done
+    }
 }
 
 /// The least time in which the seats are done with all tasks.
@@ -133,7 +184,7 @@ mod tests {
 
     /// Tasks of a second each on the reference machine.
     fn reckoned(tasks: u64, chairs: &[Chair]) -> (u64, u64, u64) {
-        let reckoning = reckon(tasks, &chosen(tasks, chairs, 0), Micros(SECOND)).expect("somebody is there");
+        let reckoning = reckon(tasks, &chosen(tasks, chairs, 0), Micros(SECOND), None).expect("somebody is there");
         (reckoning.price.0, reckoning.time.0, reckoning.each.0)
     }
 
@@ -156,6 +207,19 @@ mod tests {
     }
 
     #[test]
+    fn a_slow_seat_gets_no_task_that_the_fleet_would_be_done_with_before() {
+        let fleet = [chair(0, 30, 1, 0), Chair { speed: 250, ..chair(1, 10, 1, 0) }];
+        let restrained = |tasks: u64| {
+            let restraint = Restraint::of(tasks, &fleet, Micros(SECOND));
+            let reckoning = reckon(tasks, &fleet, Micros(SECOND), restraint).expect("somebody is there");
+            (reckoning.price.0, reckoning.time.0)
+        };
+        // Three tasks take both of them 2.4 seconds, and the fast one another: less than the four of the slow one.
+        assert_eq!(restrained(3), (3 * 30, 3 * SECOND));
+        assert_eq!(restrained(4), (3 * 30 + 40, 4 * SECOND));
+    }
+
+    #[test]
     fn a_busy_seat_is_waited_for_only_where_that_is_sooner() {
         let busy = chair(0, 10, 1, 5 * SECOND);
         assert_eq!(reckoned(2, &[busy]), (20, 7 * SECOND, SECOND));
@@ -164,7 +228,7 @@ mod tests {
 
     #[test]
     fn without_seats_there_is_no_price() {
-        assert_eq!(reckon(1, &[], Micros(SECOND)), None);
+        assert_eq!(reckon(1, &[], Micros(SECOND), None), None);
         assert_eq!(asked(&[]), None);
     }
 

@@ -40,7 +40,7 @@ fn spent(network: &Network, id: JobId) -> Amount {
 #[test]
 fn three_choices_have_ranges_that_narrow_as_more_has_run() {
     let file = job(vec![array("a", 20)]);
-    let widths = [1, 2, 8, 64].map(|tasks| {
+    let widths = [1, 2, 4, 64].map(|tasks| {
         let view = view(&learned(tasks), &file);
         assert_eq!(view.choices.iter().map(|choice| choice.prefer).collect::<Vec<_>>(), [
             Prefer::Cheap,
