@@ -85,7 +85,10 @@ impl Core {
         };
         let expected = predicted.map(|predicted| self.now.after(Micros(wait.0 + predicted.0 + moving.time.0).millis()));
         let hedge = hedge.map(|delay| delay.after(Micros(wait.0).millis()));
-        let suspect = hedge.map_or_else(|| expected.map_or(SUSPECT_UNKNOWN, |at| Millis(at.since(self.now).0 * 2 + 500)), |delay| delay.max(Millis(1)));
+        let suspect = hedge.map_or_else(
+            || expected.map_or(SUSPECT_UNKNOWN, |at| Millis(at.since(self.now).0 * 2 + 500)),
+            |delay| delay.max(Millis(1)),
+        );
         let attempt = Attempt {
             job: job_id,
             group: group_at,

@@ -153,7 +153,8 @@ impl Core {
         let attempt = self.attempts.at(slot);
         let group = &self.jobs[&attempt.job].groups[usize::from(attempt.group)];
         let offered = self.seats[seat.0 as usize].runtime(group.plan.needs.runtime);
-        let second = offered.and_then(|offered| self.programs.predict(group.program, offered.speed)).unwrap_or_default();
+        let second =
+            offered.and_then(|offered| self.programs.predict(group.program, offered.speed)).unwrap_or_default();
         Micros(self.now.since(attempt.placed).micros().0.saturating_add(second.0))
     }
 

@@ -210,9 +210,11 @@ impl Core {
         let Some(job) = self.jobs.get(&id).filter(|job| job.is_running() && !job.out_of_money) else { return };
         let group = &job.groups[usize::from(at)];
         let Some(index) = group.peek(None).filter(|_| job.market.tier != Tier::Interruptible) else { return };
-        let promised = self.firmness.noticed.iter().filter(|slot| {
-            self.attempts.at(**slot).notice.is_some_and(|notice| notice.to == (id, at))
-        });
+        let promised = self
+            .firmness
+            .noticed
+            .iter()
+            .filter(|slot| self.attempts.at(**slot).notice.is_some_and(|notice| notice.to == (id, at)));
         let wanted = (group.ready() as usize).min(NOTICES_MAX).saturating_sub(promised.count());
         let task = TaskId { job: id, group: at, index };
         // The youngest has least to lose.
@@ -298,7 +300,8 @@ impl Core {
     /// What must hold of firm and soft places.
     pub(crate) fn check_firmness(&self) -> Result<(), &'static str> {
         let Firmness { kept, soft, noticed, soft_jobs } = &self.firmness;
-        let reserved = |job: &JobId| self.jobs.get(job).is_some_and(|job| job.is_running() && job.market.tier == Tier::Reserved);
+        let reserved =
+            |job: &JobId| self.jobs.get(job).is_some_and(|job| job.is_running() && job.market.tier == Tier::Reserved);
         if !kept.iter().all(|(seat, job)| reserved(job) && self.seats[seat.0 as usize].listed.is_none()) {
             return Err("a seat is kept for nobody, or offered to others");
         }

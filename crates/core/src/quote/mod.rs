@@ -37,7 +37,6 @@ const GUESS_BELOW: u64 = 4;
 const GOOD_MILLE: u64 = 250;
 const FAIR_MILLE: u64 = 700;
 
-
 /// The job asks for more different things than a quote looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a job with more than {KINDS_MAX} different `needs` is not quoted; it never costs more than budget.price_max")]

@@ -42,11 +42,10 @@ fn three_choices_have_ranges_that_narrow_as_more_has_run() {
     let file = job(vec![array("a", 20)]);
     let widths = [1, 2, 4, 64].map(|tasks| {
         let view = view(&learned(tasks), &file);
-        assert_eq!(view.choices.iter().map(|choice| choice.prefer).collect::<Vec<_>>(), [
-            Prefer::Cheap,
-            Prefer::Balanced,
-            Prefer::Fast
-        ]);
+        assert_eq!(
+            view.choices.iter().map(|choice| choice.prefer).collect::<Vec<_>>(),
+            [Prefer::Cheap, Prefer::Balanced, Prefer::Fast]
+        );
         let price = view.choices[1].expected.expect("known");
         assert!(price.low <= 20_000_000 && 20_000_000 <= price.high, "{price:?}");
         let time = view.choices[1].time_ms.expect("known");

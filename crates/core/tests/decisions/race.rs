@@ -120,7 +120,12 @@ fn a_stream_of_questions_with_a_slow_worker_wastes_less_than_its_share() {
         if let Some(at) = due {
             let (worker, start, _) = open.remove(at);
             let ran = network.now.0 - 1_000_000;
-            network.finish(worker, start.attempt, ran.min(12_000), gleaner_wire::Outcome::Done(crate::network::output(1)));
+            network.finish(
+                worker,
+                start.attempt,
+                ran.min(12_000),
+                gleaner_wire::Outcome::Done(crate::network::output(1)),
+            );
             continue;
         }
         for (worker, start, _) in open.clone() {

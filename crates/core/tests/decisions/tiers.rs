@@ -129,21 +129,24 @@ fn a_task_is_moved_three_times_and_then_left_alone() {
 fn the_seats_of_a_reserved_job_take_nothing_else_until_nothing_is_left_to_start() {
     let mut network = Network::new();
     let kept = network.join(offer("kept", 4000, 1_000_000));
-    let reserved = JobFile { market: Market { tier: Tier::Reserved, ..Market::default() }, ..job(vec![
-        task("first"),
-        TaskFile {
-            inputs: vec![gleaner_wire::job_file::InputFile {
-                name: "in".into(),
-                file: None,
-                folder: None,
-                dataset: None,
-                from: Some("first".into()),
-                same_index: false,
-                per: None,
-            }],
-            ..array("second", 2)
-        },
-    ]) };
+    let reserved = JobFile {
+        market: Market { tier: Tier::Reserved, ..Market::default() },
+        ..job(vec![
+            task("first"),
+            TaskFile {
+                inputs: vec![gleaner_wire::job_file::InputFile {
+                    name: "in".into(),
+                    file: None,
+                    folder: None,
+                    dataset: None,
+                    from: Some("first".into()),
+                    same_index: false,
+                    per: None,
+                }],
+                ..array("second", 2)
+            },
+        ])
+    };
     let reserved = network.submit("ada", &reserved);
     let (worker, first) = network.started_one();
     assert_eq!(worker, kept);

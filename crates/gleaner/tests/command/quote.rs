@@ -69,14 +69,15 @@ fn a_job_ordered_by_a_quote_reserves_exactly_its_price_and_is_judged_by_it() {
 
     let known = quote(&network, "job.toml");
     let choices = known["choices"].as_array().expect("a list");
-    assert_eq!(choices.iter().map(|choice| choice["prefer"].as_str()).collect::<Vec<_>>(), [
-        Some("cheap"),
-        Some("balanced"),
-        Some("fast")
-    ]);
+    assert_eq!(
+        choices.iter().map(|choice| choice["prefer"].as_str()).collect::<Vec<_>>(),
+        [Some("cheap"), Some("balanced"), Some("fast")]
+    );
     for choice in choices {
         let range = &choice["expected"];
-        assert!(range["low"].as_u64() <= range["expected"].as_u64() && range["expected"].as_u64() <= range["high"].as_u64());
+        assert!(
+            range["low"].as_u64() <= range["expected"].as_u64() && range["expected"].as_u64() <= range["high"].as_u64()
+        );
         assert!(amount(&choice["offer"]["quote"]["price"]).0 > range["expected"].as_u64().expect("known"), "{choice}");
         assert_eq!(choice["offer"]["signature"].as_str().map(str::len), Some(2 + 128));
     }
