@@ -5,13 +5,14 @@ mod binding;
 mod errors;
 mod reckon;
 
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
+use alloc::vec;
 use alloc::vec::Vec;
-use gleaner_wire::api::{ChoiceView, GroupQuote, QuoteView, RangeView, ReasonView, Sure};
+use gleaner_wire::api::{AskedView, ChoiceView, GroupQuote, QuoteView, RangeView, ReasonView, Sure};
 use gleaner_wire::job_file::Prefer;
-use gleaner_wire::{Amount, Hash, Micros, Millis, Needs, Quote, SignedQuote, WorkerId};
+use gleaner_wire::{Amount, Hash, Micros, Millis, Needs, Quote, SignedQuote};
 
 use crate::explain::Because;
 use crate::job::program_key;
@@ -45,6 +46,7 @@ pub struct TooManyKinds;
 /// Everybody here who could do a task with some needs.
 struct Suitable {
     chairs: Vec<Chair>,
+    asked: Option<AskedView>,
     /// Workers with room now.
     workers: u64,
     /// Why there are none.
@@ -77,12 +79,15 @@ impl Core {
             let groups = graph.groups.iter().zip(&lengths);
             groups.map(|(group, lengths)| reckoned(group, lengths.as_ref()?, &kinds[&group.needs], prefer)).collect()
         };
-        let groups = graph.groups.iter().zip(&lengths).zip(of(graph.prefer));
-        let groups: Vec<_> =
-            groups.map(|((group, lengths), own)| group_quote(group, *lengths, own, &kinds[&group.needs])).collect();
+        let prefers = [Prefer::Cheap, Prefer::Balanced, Prefer::Fast];
+        let by_prefer = prefers.map(|prefer| (prefer, of(prefer)));
+        let own = by_prefer.iter().find(|(prefer, _)| *prefer == graph.prefer).map_or(&[][..], |(_, groups)| groups);
+        let groups = graph.groups.iter().zip(&lengths).zip(own);
+        let groups: Vec<_> = groups
+            .map(|((group, lengths), own)| group_quote(group, *lengths, own.as_ref(), &kinds[&group.needs]))
+            .collect();
         let rests_on = groups.iter().map(|group| group.rests_on).min().unwrap_or(0);
         let promise = Promise { work, until: self.now.max(now).after(VALID), price_max: graph.price_max, rests_on };
-        let prefers = [Prefer::Cheap, Prefer::Balanced, Prefer::Fast];
         let sum = |add: fn(&GroupQuote) -> Option<u64>| {
             groups.iter().try_fold(0_u64, |sum, group| Some(sum.saturating_add(add(group)?)))
         };
@@ -92,7 +97,7 @@ impl Core {
             cap: graph.price_max.unwrap_or(self.params.price_max_default),
             time_ms: sum(|group| group.time_ms.map(|time| time.0)).map(Millis),
             rests_on,
-            choices: prefers.into_iter().map(|prefer| promise.choice(prefer, &of(prefer))).collect(),
+            choices: by_prefer.iter().map(|(prefer, groups)| promise.choice(*prefer, groups)).collect(),
             groups,
         })
     }
@@ -102,18 +107,19 @@ impl Core {
     }
 
     fn suitable(&self, needs: &Needs, firm: gleaner_wire::market::Tier) -> Suitable {
-        let mut free: BTreeSet<WorkerId> = BTreeSet::new();
+        let mut free = vec![false; self.workers.len()];
         let mut chairs = Vec::new();
         for seat in &self.seats {
             match self.because(needs, None, seat) {
-                None => _ = free.insert(seat.worker),
+                None => free[seat.worker.0 as usize] = true,
                 Some(Because::AllBusy) => {}
                 Some(_) => continue,
             }
             chairs.extend(Chair::of(seat, needs, tier::price(seat.price, firm)));
         }
-        let reasons = if free.is_empty() { self.seat_reasons(needs, None, |_| false) } else { Vec::new() };
-        Suitable { chairs, workers: free.len() as u64, reasons }
+        let workers = free.iter().filter(|free| **free).count() as u64;
+        let reasons = if workers == 0 { self.seat_reasons(needs, None, |_| false) } else { Vec::new() };
+        Suitable { asked: asked(&chairs), chairs, workers, reasons }
     }
 }
 
@@ -130,14 +136,14 @@ fn reckoned(group: &Group, lengths: &Lengths, suitable: &Suitable, prefer: Prefe
     Some(Reckoned { price: lengths.sum(tasks, price.0), time: lengths.side_by_side(body, each, width), each })
 }
 
-fn group_quote(group: &Group, lengths: Option<Lengths>, own: Option<Reckoned>, suitable: &Suitable) -> GroupQuote {
+fn group_quote(group: &Group, lengths: Option<Lengths>, own: Option<&Reckoned>, suitable: &Suitable) -> GroupQuote {
     GroupQuote {
         task: group.spec.name.clone(),
         tasks: group.spec.extent.count(),
-        each_micros: own.as_ref().map(|own| own.each.0),
+        each_micros: own.map(|own| own.each.0),
         rests_on: lengths.map_or(0, |lengths| u64::from(lengths.runs)),
-        per_second: asked(&suitable.chairs),
-        expected: own.as_ref().map(|own| Amount(own.price.expected)),
+        per_second: suitable.asked,
+        expected: own.map(|own| Amount(own.price.expected)),
         time_ms: own.map(|own| Micros(own.time.expected).millis()),
         workers: suitable.workers,
         reasons: suitable.reasons.clone(),
