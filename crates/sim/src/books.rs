@@ -120,6 +120,11 @@ impl Books {
         }
     }
 
+    /// The hub was away: what was due meanwhile is done a moment after it is back.
+    pub fn hub_came_back(&mut self, now: Millis) {
+        self.notices.values_mut().for_each(|by| *by = (*by).max(now.after(NOTICE_SLACK)));
+    }
+
     /// Whoever is told to give its seat up has done so in time, and only what is interruptible is told.
     pub fn check_notices(&mut self, core: &Core, now: Millis, effects: &[Effect]) -> Result<(), String> {
         for effect in effects {

@@ -262,6 +262,7 @@ impl<'a> World<'a> {
             What::Timer(at) => return self.ring(at),
             What::HubUp => {
                 self.hub_up = true;
+                self.books.hub_came_back(Millis(self.now / MILLISECOND));
                 self.tell(Event::HubStarted)?;
                 return self.see_terms();
             }

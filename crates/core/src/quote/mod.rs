@@ -206,11 +206,14 @@ fn binding_price(price: Range) -> Amount {
 
 fn sureness(rests_on: u64, price: Range) -> Sure {
     let width = (price.high - price.low).saturating_mul(1000) / price.expected.max(1);
-    match width {
-        _ if rests_on < GUESS_BELOW => Sure::Guess,
-        ..=GOOD_MILLE => Sure::Good,
-        ..=FAIR_MILLE => Sure::Fair,
-        _ => Sure::Rough,
+    if rests_on < GUESS_BELOW {
+        Sure::Guess
+    } else if width <= GOOD_MILLE {
+        Sure::Good
+    } else if width <= FAIR_MILLE {
+        Sure::Fair
+    } else {
+        Sure::Rough
     }
 }
 
