@@ -7,6 +7,7 @@ mod engines;
 mod explain;
 mod failures;
 mod graph;
+mod guides;
 mod leases;
 mod network;
 mod orders;
