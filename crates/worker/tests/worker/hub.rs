@@ -318,7 +318,7 @@ impl Worker {
             adapter: None,
             containers: false,
             blender: false,
-            network: false,
+            network: None,
             gvisor: false,
             blender_program: None,
             together: false,
