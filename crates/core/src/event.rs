@@ -186,4 +186,11 @@ pub enum Event {
         /// Which.
         job: JobId,
     },
+    /// A worker asks other prices from now on.
+    Repriced {
+        /// Which.
+        worker: WorkerId,
+        /// What a second of each device costs, in the order of its offer.
+        prices: Vec<Amount>,
+    },
 }

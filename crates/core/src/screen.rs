@@ -223,8 +223,8 @@ impl Core {
         self.now.after(Millis(REPEAT_MS_MIN.0 + drawn % (REPEAT_MS_MAX.0 - REPEAT_MS_MIN.0)))
     }
 
-    /// Makes the seat of a device anew after what is known of its runtimes has changed.
-    fn reseat(&mut self, id: WorkerId, device: u16) {
+    /// Makes the seat of a device anew after what is known of its runtimes, or its price, has changed.
+    pub(crate) fn reseat(&mut self, id: WorkerId, device: u16) {
         let worker = &self.workers[id.0 as usize];
         let Some(at) = worker.seats.get(usize::from(device)).copied() else { return };
         let Some(offered) = worker.offer.devices.get(usize::from(device)).cloned() else { return };

@@ -162,6 +162,7 @@ impl Core {
             Event::StakeSeen { provider, stake } => self.on_stake_seen(provider, stake, effects),
             Event::JobCancelled { job } => self.on_job_cancelled(job, effects),
             Event::JobArchived { job } => self.on_job_archived(job),
+            Event::Repriced { worker, prices } => self.on_repriced(worker, &prices, effects),
         }
         self.ring_alarms(effects);
         self.place_all(effects);

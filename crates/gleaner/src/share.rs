@@ -6,8 +6,7 @@ use anyhow::{Context, Result};
 use gleaner_chain::wallet;
 use gleaner_client::{Client, Token};
 use gleaner_hub::money::ChainView;
-use gleaner_wire::api::PriceView;
-use gleaner_wire::{Address, Amount, DeviceKind, Millis, Offer};
+use gleaner_wire::{Address, Amount, Millis, Offer};
 use gleaner_worker::machine::Preferences;
 use gleaner_worker::machine::preferences::{Price, Unknown, YieldToInput};
 use gleaner_worker::{Config, Finding, Report};
@@ -91,8 +90,9 @@ pub async fn perform(settings: &Settings, args: &Args) -> Result<ExitCode> {
     let mut interrupt = Interrupt::listen()?;
     private_files();
     let mut config = args.config(settings, settings.hub_url()?)?;
-    if args.price.is_none() && config.preferences.price == Price::Market {
-        config.market = market(&config).await;
+    if config.preferences.price == Price::Market {
+        // A hub that does not answer now is tried again by the worker.
+        config.market = gleaner_worker::market(&config.hub).await.unwrap_or_default();
     }
     config.provider = provider(settings, &config).await?;
     let (stop, stopped) = watch::channel(false);
@@ -164,13 +164,6 @@ impl Args {
         }
         Ok(preferences)
     }
-}
-
-/// What others ask for a second, by kind of device: the middle of the prices of those that are connected.
-async fn market(config: &Config) -> Vec<(DeviceKind, Amount)> {
-    let Ok(client) = Client::new(&config.hub, Token::new(""), "provider") else { return Vec::new() };
-    let Ok(prices) = client.get::<Vec<PriceView>>("/prices").await else { return Vec::new() };
-    prices.into_iter().map(|price| (price.kind, price.per_second)).collect()
 }
 
 /// The account that is paid, with its stake in place; none if the hub's money is on no chain. A worker has a wallet of
@@ -248,6 +241,11 @@ fn tell(report: &Report) {
             say(format!("device {device} was free after {took}{late}"));
         }
         Report::Finished { done, failed } => tracing::info!(done, failed, "attempts ended"),
+        Report::Repriced { prices } => {
+            for (device, price) in prices.iter().enumerate() {
+                say(format!("device {device} costs {} from now on", hourly(*price)));
+            }
+        }
         Report::Earned { earned, energy } => say(earnings(*earned, *energy)),
     }
 }
@@ -267,6 +265,11 @@ fn earnings(earned: Amount, energy: Option<Amount>) -> String {
     }
 }
 
+/// A price by the hour, as owners think of it.
+fn hourly(per_second: Amount) -> String {
+    format!("{} an hour", words::money(Amount(per_second.0.saturating_mul(3600))))
+}
+
 fn tell_offer(offer: &Offer, missing: &[Finding]) {
     for device in &offer.devices {
         let runtimes =
@@ -274,7 +277,8 @@ fn tell_offer(offer: &Offer, missing: &[Finding]) {
         let runtimes: Vec<String> = runtimes.collect();
         let name = words::plain(&device.name);
         let (memory, slots) = (words::bytes(device.memory.0), words::count(device.slots.into(), "slot"));
-        say(format!("sharing {name} ({}, {memory}, {slots}): {}", device.kind, runtimes.join(", ")));
+        let price = hourly(device.price_per_second);
+        say(format!("sharing {name} ({}, {memory}, {slots}) for {price}: {}", device.kind, runtimes.join(", ")));
     }
     for finding in missing {
         say(doctor::render(finding));

@@ -13,8 +13,8 @@ use futures_util::stream::SplitSink;
 use futures_util::{SinkExt, Stream, StreamExt};
 use gleaner_core::Session;
 use gleaner_wire::{
-    ATTEMPTS_HELD_MAX, Cause, DETAIL_BYTES_MAX, Finished, HELD_MAX, LOG_BYTES_MAX, MESSAGE_BYTES_MAX, Offer, Outcome,
-    PROTOCOL, ToHub, ToWorker, WorkerId, WorkerKey, challenge_bytes, decode, encode,
+    ATTEMPTS_HELD_MAX, Amount, Cause, DETAIL_BYTES_MAX, Finished, HELD_MAX, LOG_BYTES_MAX, MESSAGE_BYTES_MAX, Offer,
+    OfferError, Outcome, PROTOCOL, ToHub, ToWorker, WorkerId, WorkerKey, challenge_bytes, decode, encode,
 };
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -255,6 +255,10 @@ async fn listen(
                 check_resting(&devices)?;
                 Report::Resting(devices)
             }
+            ToHub::Prices(prices) => {
+                check_prices(&prices)?;
+                Report::Prices(prices)
+            }
             ToHub::Saved { attempt, checkpoint } => {
                 let data = Arc::clone(&shared.data);
                 let held = tokio::task::spawn_blocking(move || data.holds_output(&checkpoint)).await;
@@ -280,6 +284,16 @@ fn check_held(held: &[gleaner_wire::AttemptId]) -> Result<(), End> {
 fn check_resting(devices: &[u16]) -> Result<(), End> {
     if devices.len() > Offer::DEVICES_MAX {
         return Err(End::refused(format!("a worker has at most {} devices", Offer::DEVICES_MAX)));
+    }
+    Ok(())
+}
+
+fn check_prices(prices: &[Amount]) -> Result<(), End> {
+    if prices.len() > Offer::DEVICES_MAX {
+        return Err(End::refused(format!("a worker has at most {} devices", Offer::DEVICES_MAX)));
+    }
+    if prices.iter().any(|price| *price > Offer::PRICE_MAX) {
+        return Err(End::refused(OfferError::Price.to_string()));
     }
     Ok(())
 }

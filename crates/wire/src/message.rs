@@ -180,6 +180,8 @@ pub enum ToHub {
     /// It holds this much of these datasets, and of no others that are worth mentioning; at most
     /// [`crate::HELD_MAX`] of them.
     Holds(Vec<Held>),
+    /// What a second of each device costs from now on, in the order of the offer. What runs keeps its price.
+    Prices(Vec<Amount>),
 }
 
 /// Why bytes are not a message.

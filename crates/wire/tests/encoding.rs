@@ -97,6 +97,7 @@ fn to_hub() -> Vec<(ToHub, &'static str)> {
         (ToHub::Saved { attempt: AttemptId(5), checkpoint: Output::inline(b"42").expect("short") }, "050500023432"),
         (ToHub::Leaving, "06"),
         (ToHub::Holds(vec![Held { root: Hash([1; 32]), bytes: 300 }]), HOLDS),
+        (ToHub::Prices(vec![Amount(100), Amount(300)]), "080264ac02"),
     ]
 }
 

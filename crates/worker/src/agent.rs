@@ -17,6 +17,7 @@ use crate::hub_link::HubLink;
 use crate::lane::{Lane, Shared};
 use crate::outbox::Outbox;
 use crate::owner::IdleGate;
+use crate::price::Market;
 use crate::watch::Cancels;
 
 /// The most specifications that a worker keeps; a hub forgets those of ended jobs.
@@ -45,6 +46,10 @@ pub struct Agent {
     pub(crate) group: String,
     /// What was earned on this hub.
     pub(crate) earned: watch::Sender<Amount>,
+    /// What others ask, where the owner follows them.
+    pub(crate) market: watch::Sender<Market>,
+    /// What is asked for a second of each device.
+    pub(crate) prices: watch::Sender<Vec<Amount>>,
 }
 
 impl Drop for Agent {
@@ -97,6 +102,8 @@ impl Agent {
             paused,
             group,
             earned: watch::Sender::default(),
+            market: watch::Sender::default(),
+            prices: watch::Sender::default(),
         }
     }
 

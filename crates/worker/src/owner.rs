@@ -15,16 +15,19 @@ use gleaner_machine::probe::Tree;
 use gleaner_machine::watch::simulated::{FILE_NAME, Simulated};
 use gleaner_machine::watch::{Look, Session, Watcher};
 use gleaner_machine::{Device, Preferences};
-use gleaner_wire::{Amount, Millis};
+use gleaner_wire::{Amount, Millis, Offer};
 
 use crate::agent::Agent;
 use crate::config::Report;
 use crate::energy_used;
+use crate::price::{is_news, price};
 
 /// How often it is looked.
 const EVERY: Duration = Duration::from_millis(500);
 /// How often it is told what was earned, at most.
 const TELL_EVERY: Duration = Duration::from_secs(10);
+/// How often prices are reckoned anew.
+const PRICE_EVERY: Duration = Duration::from_secs(10);
 /// A file of this name in the worker's folder pauses it.
 const PAUSED: &str = "paused";
 
@@ -135,6 +138,8 @@ struct Owner {
     used_before: u64,
     /// What was earned when it was last told, and when that was.
     told: (Amount, Instant),
+    /// When prices were last reckoned.
+    priced: Instant,
 }
 
 impl Owner {
@@ -154,8 +159,9 @@ impl Owner {
         let cards = cards.map(|(device, machine)| card(device, machine)).collect();
         let used_before = energy_used::read(&ask.dir);
         let told_why = ask.devices.iter().map(|_| None).collect();
-        let (watcher, told) = (Watcher::new(Tree::at("/"), session), (Amount::ZERO, Instant::now()));
-        Self { agent, watcher, cards, yielding, told_why, used_before, told, ask }
+        let (watcher, priced) = (Watcher::new(Tree::at("/"), session), Instant::now());
+        let told = (Amount::ZERO, priced);
+        Self { agent, watcher, cards, yielding, told_why, used_before, told, priced, ask }
     }
 
     fn look(&mut self) {

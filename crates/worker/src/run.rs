@@ -2,6 +2,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use gleaner_machine::preferences::Price;
 use tokio::sync::{mpsc, watch};
 
 use crate::agent::Agent;
@@ -17,6 +18,7 @@ use crate::line;
 use crate::log::{PIECES_WAITING_MAX, Piece};
 use crate::outbox::Outbox;
 use crate::owner::{self, IdleGate, Watching};
+use crate::price;
 use crate::self_test::{Tested, self_test};
 use crate::session::{Ended, Sessions, stopped};
 use crate::watch::Cancels;
@@ -46,14 +48,20 @@ pub async fn run(
     offer.check()?;
     let report = Arc::new(report);
     let devices = tested.devices.clone();
+    let prices = offer.devices.iter().map(|device| device.price_per_second).collect();
     let (agent, mut logs) = assemble(&config, &identity, tested, hub).await?;
+    agent.prices.send_replace(prices);
+    agent.market.send_replace(config.market.clone());
     match line::measure(&config.hub).await {
         Ok(speed) => report(Report::Line(speed)),
         Err(error) => tracing::debug!(%error, "the line to the hub was not measured"),
     }
     let watching = watch_owner(&config, devices, &agent, report.clone()).await?;
     let sessions = Sessions { url: &config.hub, identity: &identity, offer: &offer, agent: &agent, report: &*report };
-    let ended = stay_connected(&sessions, &mut logs, &mut stop).await;
+    let ended = tokio::select! {
+        ended = stay_connected(&sessions, &mut logs, &mut stop) => ended,
+        () = price::follow(&config.hub, &agent.market), if config.preferences.price == Price::Market => Ok(()),
+    };
     agent.stop();
     // First, so that the idle command is gone with the worker.
     drop(tokio::task::spawn_blocking(move || drop(watching)).await);

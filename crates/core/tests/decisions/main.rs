@@ -12,6 +12,7 @@ mod leases;
 mod network;
 mod orders;
 mod placement;
+mod prices;
 mod quote;
 mod renderings;
 mod resting;

@@ -7,15 +7,31 @@ use gleaner_core::Event;
 use gleaner_wire::WorkerId;
 use gleaner_wire::api::{LedgerView, PriceView, WorkerView};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::Mutex;
+
+/// How old the prices may be that are told.
+const PRICES_AGE_MAX: Duration = Duration::from_secs(5);
 
 /// `GET /api/v1/workers`.
 pub(super) async fn list(State(shared): State<Arc<Shared>>) -> Result<Json<Vec<WorkerView>>, Problem> {
     Ok(Json(shared.keeper.ask(|core| core.workers()).await?))
 }
 
+/// What workers ask, as it was when somebody last wanted to know: every worker does now and then, and to look at a million
+/// devices takes a while.
+#[derive(Default)]
+pub(crate) struct Prices(Mutex<Option<(Instant, Vec<PriceView>)>>);
+
 /// `GET /api/v1/prices`: for everybody.
 pub(super) async fn prices(State(shared): State<Arc<Shared>>) -> Result<Json<Vec<PriceView>>, Problem> {
-    Ok(Json(shared.keeper.ask(|core| core.prices()).await?))
+    let mut known = shared.prices.0.lock().await;
+    if let Some((_, prices)) = known.as_ref().filter(|(at, _)| at.elapsed() < PRICES_AGE_MAX) {
+        return Ok(Json(prices.clone()));
+    }
+    let prices = shared.keeper.ask(|core| core.prices()).await?;
+    *known = Some((Instant::now(), prices.clone()));
+    Ok(Json(prices))
 }
 
 /// `GET /api/v1/workers/{worker}`.
