@@ -2,6 +2,7 @@
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
+use gleaner_wire::market::Mode;
 use gleaner_wire::{AttemptId, Cause, JobId, Micros, WorkerId};
 
 use crate::attempt::{Attempt, Why};
@@ -168,8 +169,11 @@ impl Core {
         let group = &self.jobs[&job].groups[usize::from(at)];
         let named = self.classes.named(&group.plan.needs);
         let trouble = group.troubles.get(&index);
+        // No auction invites the platform's own workers.
+        let auctioned = self.jobs[&job].market.mode == Mode::Auction;
         self.seats.iter().any(|seat| {
             seat.counted
+                && !(auctioned && seat.managed)
                 && trouble.is_none_or(|trouble| !trouble.avoids(seat.worker))
                 && seat.fits(&group.plan.needs, named)
         })

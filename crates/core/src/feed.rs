@@ -129,7 +129,9 @@ impl Core {
     fn take_for(&mut self, seat: SeatId, tier: Tier, job: JobId, at: u16, effects: &mut Vec<Effect>) -> Taken {
         let worker = self.seats[seat.0 as usize].worker;
         let sale = self.jobs.get(&job).map_or(Sale::Posted, |job| job.groups[usize::from(at)].sale);
-        if !sale.is_posted() && self.workers[worker.0 as usize].state != State::Probation {
+        // The platform's own workers bid nowhere; they take what is late at their posted price.
+        let bids = self.workers[worker.0 as usize].state != State::Probation && !self.seats[seat.0 as usize].managed;
+        if !sale.is_posted() && bids {
             return self.take_to_auction(seat, tier, job, at, effects);
         }
         if self.leaves_to_community(seat, job, at) || self.holds_back(seat, tier, job, at) {

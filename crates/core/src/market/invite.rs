@@ -35,6 +35,12 @@ impl Core {
         }
         let seats = self.invited(job, group, lot);
         if seats.is_empty() {
+            // The platform's own workers do not bid; where there are any, what nobody can be asked for may go to them.
+            if !self.managed.workers.is_empty() {
+                let job = self.jobs.get_mut(&id).expect("it was just seen");
+                job.groups[usize::from(at)].sale = Sale::FellBack(lot);
+                self.opened.insert((id, at));
+            }
             return;
         }
         let mut prices: Vec<Amount> = seats.iter().map(|seat| self.seats[seat.0 as usize].price).collect();
