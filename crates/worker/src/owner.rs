@@ -172,11 +172,36 @@ impl Owner {
             let verdict = card.governor.step(now(), &reading, &self.ask.preferences);
             verdicts[usize::from(card.device)].push(verdict);
         }
+        // All devices are taken from their tasks before any of them is waited for.
         for (device, verdicts) in (0..).zip(&verdicts) {
             self.judge(device, verdicts);
         }
+        for device in 0..self.ask.devices.len() as u16 {
+            self.hand_back(device);
+        }
         self.idle();
         self.tell_earnings();
+        self.reprice();
+    }
+
+    /// Asks other prices when the market has moved, or the draw of a card is known better.
+    fn reprice(&mut self) {
+        if self.priced.elapsed() < PRICE_EVERY {
+            return;
+        }
+        self.priced = Instant::now();
+        let market = self.agent.market.borrow().clone();
+        let of = |device| {
+            let cards = self.cards.iter().filter(|card| card.device == device);
+            price(&self.ask.preferences, &market, cards.map(|card| (&card.machine, card.meter.under_load())))
+        };
+        // The tariff was right at the start.
+        let Ok(prices) = (0..self.ask.devices.len() as u16).map(of).collect::<Result<Vec<_>, _>>() else { return };
+        let dear = prices.iter().any(|price| *price > Offer::PRICE_MAX);
+        if !dear && is_news(&self.agent.prices.borrow(), &prices) {
+            self.agent.prices.send_replace(prices.clone());
+            (self.ask.report)(Report::Repriced { prices });
+        }
     }
 
     /// Says what was earned, and what the electricity for it cost, now and then if it became more.
@@ -231,9 +256,6 @@ impl Owner {
             }
         }
         self.tell_why(device, verdicts, all_free);
-        if let Some(since) = self.yielding[position] {
-            self.hand_back(device, since);
-        }
     }
 
     /// Says why a device rests when that has changed, and when it works again.
@@ -253,8 +275,10 @@ impl Owner {
         }
     }
 
-    /// Waits until the device is free, within the time that the owner allows, and says how long that took.
-    fn hand_back(&mut self, device: u16, since: Instant) {
+    /// Waits until a device that is being handed back is free, within the time that the owner allows, and says how long that
+    /// took.
+    fn hand_back(&mut self, device: u16) {
+        let Some(since) = self.yielding[usize::from(device)] else { return };
         let allowed = Duration::from_millis(self.ask.preferences.idle.free_within.0);
         let in_time = self.agent.wait_until_free(device, allowed.saturating_sub(since.elapsed()));
         self.yielding[usize::from(device)] = None;

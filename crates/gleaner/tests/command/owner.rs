@@ -16,7 +16,7 @@ const OPTIONS: [&str; 5] = ["--no-gpu", "--cpu-slots", "2", "--no-containers", "
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The folder of the first worker, with what its owner wrote.
-fn first_worker(network: &Network, preferences: &str) -> PathBuf {
+pub fn first_worker(network: &Network, preferences: &str) -> PathBuf {
     let folder = network.state().join("workers/1");
     std::fs::create_dir_all(&folder).expect("a folder");
     std::fs::write(folder.join("preferences.toml"), preferences).expect("written");
@@ -24,7 +24,7 @@ fn first_worker(network: &Network, preferences: &str) -> PathBuf {
 }
 
 /// Waits until the first worker has said so, and returns the line.
-fn said(network: &Network, words: &str) -> String {
+pub fn said(network: &Network, words: &str) -> String {
     wait(words, || {
         let log = String::from_utf8_lossy(&network.read("worker-1.log")).into_owned();
         log.lines().find(|line| line.contains(words)).map(str::to_owned)
@@ -68,6 +68,31 @@ fn a_game_gets_the_device_and_its_task_goes_on_elsewhere() {
     let view = network.wait_for_job(job, |view| view.summary.state.has_ended());
     assert_eq!(view.summary.state, JobState::Done, "{view:?}");
     std::fs::write(folder.join("simulated-device.toml"), NOTHING).expect("written");
+    said(&network, "is shared again");
+}
+
+#[test]
+fn every_device_is_taken_back_before_any_is_waited_for() {
+    let mut network = Network::start(0);
+    let url = network.url();
+    let folder = first_worker(&network, "[yield]\nprocess_quiet = \"1s\"\n");
+    // The processor, and the graphics device that computes on it.
+    network.start_worker_with(&url, &["--cpu-slots", "1", "--no-containers", "--no-blender"], &[]);
+    assert!(network.wait_for_workers(1)[0].offer.devices.len() > 1, "apt install mesa-vulkan-drivers");
+    std::fs::write(folder.join("simulated-device.toml"), GAME).expect("written");
+    said(&network, "device 1 was free after");
+    let log = String::from_utf8(network.read("worker-1.log")).expect("text");
+    let place = |words: &str| log.find(words).unwrap_or_else(|| panic!("{words} is not in {log}"));
+    assert!(place("device 1 is yours now") < place("device 0 was free after"), "{log}");
+}
+
+#[test]
+fn the_machine_is_its_owner_s_at_a_word_even_without_a_hub() {
+    let mut network = Network::start(1);
+    network.kill_hub();
+    network.run(&["worker", "pause"]).succeeded();
+    assert!(said(&network, "is yours now").contains("paused"));
+    network.run(&["worker", "resume"]).succeeded();
     said(&network, "is shared again");
 }
 
