@@ -173,9 +173,10 @@ impl Inner {
     }
 }
 
-/// Says that a test of a real part could not run here.
+/// Says that a test of a real part could not run here; `scripts/test`, which installs those parts, does not allow it.
 #[cfg(test)]
 #[expect(clippy::print_stderr, reason = "a skipped test is never silent")]
 fn skipped(why: &str) {
+    assert!(std::env::var_os("GLEANER_TEST_EVERYTHING").is_none(), "{why}");
     eprintln!("skipped: {why}");
 }

@@ -2,7 +2,6 @@
 //! supervisor up.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-#![expect(clippy::print_stdout, reason = "what is skipped is said")]
 
 mod attacker;
 mod box_image;
