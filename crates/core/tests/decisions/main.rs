@@ -9,6 +9,7 @@ mod engines;
 mod explain;
 mod failures;
 mod graph;
+mod guides;
 mod leases;
 mod managed;
 mod network;

@@ -163,7 +163,7 @@ impl Cells {
                 last.drain(..excess);
             }
         };
-        let ending = supervise(running, lines, task, None, &mut keep).await;
+        let ending = supervise(running, lines, task, self.grace, None, &mut keep).await;
         let ran = micros(ending.usage.time);
         if task.watch.is_cancelled() {
             return Ok(Run { ran, end: End::Cancelled });
@@ -181,7 +181,7 @@ impl Cells {
         ending: &sandbox::Ending,
         last: Vec<String>,
         ran: Micros,
-        task: &Task<'_>,
+        task: &mut Task<'_>,
     ) -> Run {
         let failed = |failure| Run { ran, end: End::Failed(failure) };
         let exit = match &ending.cause {
@@ -197,10 +197,13 @@ impl Cells {
         let outcome = work::conclude(step, &cell.folder.outputs(), &Ending { exit, last });
         match outcome.map_err(|fault| blame(&fault)) {
             Err(failure) => failed(failure),
-            Ok(Outcome::Scene(scene)) => match facts(&scene, stage, renderer(task), &engine.engine) {
-                Ok(facts) => Run { ran, end: End::Done(Product { stdout: Body::from(facts), files: Vec::new() }) },
-                Err(failure) => failed(failure),
-            },
+            Ok(Outcome::Scene(scene)) => {
+                tell_notes(&scene, task);
+                match facts(&scene, stage, renderer(task), &engine.engine) {
+                    Ok(facts) => Run { ran, end: End::Done(Product { stdout: Body::from(facts), files: Vec::new() }) },
+                    Err(failure) => failed(failure),
+                }
+            }
             Ok(Outcome::File(_)) => match cell.take_outputs(task.spec().limits.output) {
                 Ok(product) => Run { ran, end: End::Done(product) },
                 Err(failure) => failed(failure),
@@ -335,16 +338,25 @@ fn renderer(task: &Task<'_>) -> Option<Renderer> {
     }
 }
 
+/// What is wrong with a scene and stops it, or what its owner should know of it, in words.
+fn problems(scene: &Scene, fatal: bool) -> Vec<String> {
+    // Paths are as the engine saw them, inside its sandbox.
+    let all = scene.problems(&Path::new("/in").join(PROJECT));
+    all.iter().filter(|problem| problem.is_fatal() == fatal).map(ToString::to_string).collect()
+}
+
+/// Tells in the task's log what may be meant, and may not.
+fn tell_notes(scene: &Scene, task: &mut Task<'_>) {
+    for note in problems(scene, false) {
+        task.log.write(format!("note: {note}\n").as_bytes());
+    }
+    task.log.flush();
+}
+
 /// What the other steps have to know of a scene, if nothing is wrong with it.
 fn facts(scene: &Scene, stage: &Stage, engine: Option<Renderer>, here: &Engine) -> Result<Vec<u8>, Failure> {
     let Stage::Look { frames, split, video } = stage else { return Ok(Vec::new()) };
-    // Paths are as the engine saw them, inside its sandbox.
-    let fatal: Vec<String> = scene
-        .problems(&Path::new("/in").join(PROJECT))
-        .into_iter()
-        .filter(gleaner_blender::scene::Problem::is_fatal)
-        .map(|problem| problem.to_string())
-        .collect();
+    let fatal = problems(scene, true);
     let bad = |text: String| Failure::new(Cause::BadInput, text);
     if !fatal.is_empty() {
         return Err(bad(format!("the scene cannot be rendered elsewhere: {}", fatal.join("; "))));
