@@ -39,10 +39,12 @@ pub async fn perform(settings: &Settings, args: &Args) -> Result<ExitCode> {
     Ok(if findings.iter().any(is_shareable) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Whether the finding is a device that passed its test: all others are about what surrounds devices.
+/// Whether the finding is a device that passed its test: the processor, or a runtime on a card. All others are about what
+/// surrounds devices.
 fn is_shareable(finding: &Finding) -> bool {
-    let runtimes = [Runtime::Wasm, Runtime::Wgsl].map(|runtime| runtime.to_string());
-    finding.is_good() && runtimes.iter().any(|runtime| finding.capability.starts_with(runtime.as_str()))
+    let named = |runtime: &Runtime| finding.capability.starts_with(&runtime.to_string());
+    let on_card = finding.capability.contains(" on ") && Runtime::ALL.iter().any(named);
+    finding.is_good() && (on_card || named(&Runtime::Wasm))
 }
 
 fn as_json(finding: &Finding) -> serde_json::Value {
@@ -64,6 +66,27 @@ pub fn render(finding: &Finding) -> String {
         State::Missing { why, fix } => {
             let (why, fix) = (words::plain(why), words::plain(fix));
             format!("{} {capability}: {why}\n        {} {fix}", style("missing").yellow(), style("fix:").cyan())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_devices_can_be_shared() {
+        for (capability, expected) in [
+            ("wasm", true),
+            ("wgsl on NVIDIA A100", true),
+            ("container, blender on NVIDIA A100", true),
+            ("container", false),
+            ("blender", false),
+            ("gpu NVIDIA A100", false),
+            ("hub", false),
+        ] {
+            assert_eq!(is_shareable(&Finding::works(capability, "")), expected, "{capability}");
+            assert!(!is_shareable(&Finding::missing(capability, "", "")));
         }
     }
 }

@@ -62,9 +62,9 @@ pub struct Args {
     /// Offer equal cards together, to tasks that need several of them
     #[arg(long, conflicts_with = "no_gpu")]
     together: bool,
-    /// Let containers reach the network if their job asks for it
-    #[arg(long)]
-    allow_network: bool,
+    /// Let containers reach this network of the engine if their job asks for one
+    #[arg(long, value_name = "NETWORK", num_args = 0..=1, require_equals = true, default_missing_value = "bridge")]
+    allow_network: Option<String>,
     /// Run containers on a kernel of their own (gVisor)
     #[arg(long)]
     gvisor: bool,
@@ -145,7 +145,7 @@ impl Args {
             lie: self.lie,
             blender_program: self.blender.clone(),
             together: self.together,
-            network: self.allow_network,
+            network: self.allow_network.clone(),
             gvisor: self.gvisor,
             preferences,
         })

@@ -13,6 +13,7 @@ const WATTS_MAX: u64 = 100_000;
 const CELSIUS: std::ops::RangeInclusive<i16> = 30..=120;
 const FREE_WITHIN_MAX: Millis = Millis(60_000);
 const COMMAND_CHARS_MAX: usize = 4096;
+const IMAGES_MAX: ByteSize = ByteSize(64 << 30);
 /// Programs that every desktop has on its GPU. They draw what others do, and say nothing about the owner.
 const DESKTOP: [&str; 14] = [
     "Xorg",
@@ -55,6 +56,8 @@ pub struct Preferences {
     pub celsius_max: i16,
     /// Memory of each device that is never used.
     pub memory_keep: ByteSize,
+    /// Disk that fetched images of containers may take up together.
+    pub images_max: ByteSize,
     /// When a device counts as used by its owner.
     #[serde(rename = "yield")]
     pub idle: IdleLimits,
@@ -134,6 +137,7 @@ impl Default for Preferences {
             pause_on_battery: true,
             celsius_max: 90,
             memory_keep: ByteSize(0),
+            images_max: IMAGES_MAX,
             idle: IdleLimits::default(),
         }
     }
@@ -314,6 +318,7 @@ idle_command = "miner --quiet"
 pause_on_battery = false
 celsius_max = 83
 memory_keep = "1GiB"
+images_max = "20GiB"
 
 [yield]
 load_percent = 20
@@ -339,6 +344,7 @@ ignore = ["Xorg"]
         let read = Preferences::parse(WHOLE).expect("the file is right");
         assert_eq!(read.price, Price::PerSecond(Amount(400_000)));
         assert_eq!(read.idle.input_quiet, Millis(600_000));
+        assert_eq!(read.images_max, ByteSize(20 << 30));
         for preferences in [read, Preferences::default()] {
             let text = serde_json::to_string(&preferences).expect("they can be written");
             assert_eq!(serde_json::from_str::<Preferences>(&text).expect("they can be read"), preferences);

@@ -55,7 +55,7 @@ fn with_kernels(
 ) -> Vec<Device> {
     let wanted = choose(adapters.to_vec(), config.adapter.as_deref());
     if wanted.is_empty() {
-        let (why, fix) = crate::doctor::no_adapter(config.adapter.as_deref());
+        let (why, fix) = crate::doctor::no_adapter(&config.dir, config.adapter.as_deref());
         findings.push(Finding::missing("wgsl", why, fix));
     }
     let mut cards = Vec::new();
@@ -214,7 +214,7 @@ fn device_offer(
         memory: ByteSize(memory.saturating_sub(config.preferences.memory_keep.0).max(1)),
         cards: 1,
         slots: 1,
-        network: config.network,
+        network: config.network.is_some(),
         eevee: false,
         price_per_second: Amount::ZERO,
         runtimes,

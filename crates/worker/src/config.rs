@@ -37,8 +37,8 @@ pub struct Config {
     pub blender_program: Option<PathBuf>,
     /// Whether equal cards work together on one task, instead of each on its own.
     pub together: bool,
-    /// Whether containers may reach the network if their job asks for it.
-    pub network: bool,
+    /// The engine's network that containers may reach if their job asks for it.
+    pub network: Option<String>,
     /// Whether containers run on a kernel of their own (gVisor).
     pub gvisor: bool,
     /// When the machine is its owner's, and what it costs.

@@ -3,6 +3,8 @@ use std::net::{TcpStream, ToSocketAddrs};
 use std::path::Path;
 use std::time::Duration;
 
+use gleaner_machine::advice::{Distribution, Need};
+use gleaner_machine::probe::system::System;
 use gleaner_machine::probe::{Places, Tree};
 use gleaner_machine::{Inventory, Probes};
 use tokio::runtime::Handle;
@@ -18,7 +20,7 @@ const DISK_BYTES_MIN: u64 = 1 << 30;
 const REACH_TIME_MAX: Duration = Duration::from_secs(3);
 
 /// Why no adapter is there, and what to do about it.
-pub(crate) fn no_adapter(wanted: Option<&str>) -> (String, String) {
+pub(crate) fn no_adapter(dir: &Path, wanted: Option<&str>) -> (String, String) {
     match wanted {
         Some(name) => (
             format!("no adapter has `{name}` in its name"),
@@ -26,7 +28,7 @@ pub(crate) fn no_adapter(wanted: Option<&str>) -> (String, String) {
         ),
         None => (
             "no Vulkan, Metal or DirectX 12 driver answered".to_owned(),
-            "install your GPU's driver, or a software one (Debian: apt-get install mesa-vulkan-drivers)".to_owned(),
+            format!("install your GPU's driver, or a software one: {}", install(dir, Need::MesaVulkan)),
         ),
     }
 }
@@ -61,6 +63,17 @@ fn machine(config: &Config, adapters: &[Adapter]) -> Vec<Finding> {
 /// What the machine has, with the adapters that were found.
 pub(crate) fn inventory(dir: &Path, adapters: &[Adapter]) -> Inventory {
     Inventory::from(&probes(dir, adapters))
+}
+
+/// The system around the worker's folder.
+pub(crate) fn system(dir: &Path) -> System {
+    let search_path = std::env::var("PATH").unwrap_or_default();
+    gleaner_machine::probe::system::read(&Tree::default(), &search_path, dir)
+}
+
+/// The command that installs something on this system.
+pub(crate) fn install(dir: &Path, need: Need) -> String {
+    Distribution::of(&system(dir)).install(need)
 }
 
 fn probes(dir: &Path, adapters: &[Adapter]) -> Probes {

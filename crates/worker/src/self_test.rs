@@ -150,7 +150,7 @@ fn test_processor(config: &Config, scratch: &Path) -> Result<(Device, Arc<Wasm>)
         memory: ByteSize(memory),
         cards: 1,
         slots,
-        network: config.network,
+        network: config.network.is_some(),
         eevee: false,
         price_per_second: Amount::ZERO,
         runtimes: vec![RuntimeOffer { runtime: Runtime::Wasm, score, loops_max: None, engine: None }],

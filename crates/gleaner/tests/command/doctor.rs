@@ -23,7 +23,7 @@ fn the_doctor_says_what_works_and_how_to_get_what_is_missing() {
     assert_eq!(lines_with(&ended, "works   wasm: ").len(), 1, "{}", ended.stdout);
     assert_eq!(lines_with(&ended, "missing wgsl: ").len(), 1, "{}", ended.stdout);
     let fixes = lines_with(&ended, "        fix: ");
-    assert!(fixes.iter().any(|fix| fix.contains("apt-get install mesa-vulkan-drivers")), "{}", ended.stdout);
+    assert!(fixes.iter().any(|fix| fix.contains("apt install mesa-vulkan-drivers")), "{}", ended.stdout);
 }
 
 #[test]

@@ -3,6 +3,10 @@ use gleaner_wire::DeviceKind;
 
 use super::distribution::{Distribution, Need};
 use crate::inventory::Problem;
+use crate::probe::system::{Family, System};
+
+/// What has podman answer as an engine.
+const PODMAN_SOCKET: &str = "systemctl --user enable --now podman.socket";
 
 /// A problem in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -116,6 +120,21 @@ fn permit(node: &str, system: Distribution) -> String {
     }
 }
 
+/// How to get a container engine that answers: the one that is installed is started, otherwise one is installed first.
+pub fn start_engine(system: &System) -> String {
+    let has = |engine: &str| system.tools.contains_key(engine);
+    let install = || Distribution::of(system).install(Need::Podman);
+    match system.family {
+        Family::Linux if has("podman") => PODMAN_SOCKET.to_owned(),
+        Family::Linux if has("docker") => {
+            "sudo systemctl enable --now docker && sudo usermod -aG docker $USER, then log out and in again".to_owned()
+        }
+        Family::Linux => format!("{}, then {PODMAN_SOCKET}", install()),
+        Family::Macos | Family::Windows if has("podman") => "podman machine start".to_owned(),
+        Family::Macos | Family::Windows | Family::Other => install(),
+    }
+}
+
 fn give_to_container(container: &str, kind: DeviceKind) -> String {
     let nvidia = kind == DeviceKind::Nvidia;
     match container {
@@ -125,5 +144,24 @@ fn give_to_container(container: &str, kind: DeviceKind) -> String {
         "docker" if nvidia => "start it again with: docker run --gpus all ...".to_owned(),
         engine if nvidia => format!("start it again with: {engine} run --device nvidia.com/gpu=all ..."),
         engine => format!("start it again with: {engine} run --device /dev/dri --group-add keep-groups ..."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_engine_that_is_installed_is_started_and_not_installed_again() {
+        let with = |id: &str, family, tool: &str| {
+            let tools = [(tool.to_owned(), String::new())].into_iter().filter(|(tool, _)| !tool.is_empty()).collect();
+            start_engine(&System { id: id.to_owned(), family, tools, ..System::default() })
+        };
+        assert_eq!(with("fedora", Family::Linux, "podman"), "systemctl --user enable --now podman.socket");
+        assert!(with("debian", Family::Linux, "docker").starts_with("sudo systemctl enable --now docker"));
+        let both = "sudo dnf install podman, then systemctl --user enable --now podman.socket";
+        assert_eq!(with("fedora", Family::Linux, ""), both);
+        assert_eq!(with("", Family::Macos, "podman"), "podman machine start");
+        assert!(with("", Family::Macos, "").starts_with("brew install podman"));
     }
 }

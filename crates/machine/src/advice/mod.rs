@@ -8,7 +8,7 @@ mod cure;
 mod distribution;
 
 pub use capability::findings;
-pub use cure::{Cure, cure};
+pub use cure::{Cure, cure, start_engine};
 pub use distribution::{Distribution, Need};
 
 /// One thing that was tried.

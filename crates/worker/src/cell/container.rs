@@ -121,7 +121,7 @@ impl Cells {
                 stdout.push(b'\n');
             }
         };
-        let ending = supervise(running, lines, &mut task, Some(&mut saver), &mut keep).await;
+        let ending = supervise(running, lines, &mut task, self.grace, Some(&mut saver), &mut keep).await;
         let ran = ending.usage.time;
         if task.delivery.is_recalled(task.attempt()) {
             saver.last().await;

@@ -1,25 +1,26 @@
 //! What runs whole programs on this machine, and what is missing for it.
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use gleaner_blender::engine::{Engine as BlenderProgram, Launch};
+use gleaner_machine::advice::{self, Need};
 use gleaner_sandbox::{
     Bubblewrap, BubblewrapConfig, Engine, EngineConfig, Groups, Helper, Identity, Isolation, candidate_hosts,
 };
+use gleaner_wire::Millis;
 use tokio::runtime::Handle;
 
 use super::{BlenderEngine, Cells};
 use crate::config::{Config, Error};
-use crate::doctor::Finding;
+use crate::doctor::{Finding, install, system};
 
 /// Whom programs run as if the worker is root: nobody.
 const NOBODY: Identity = Identity { uid: 65_534, gid: 65_534 };
-/// What fetched images may take up.
-const IMAGES_BYTES_MAX: u64 = 64 << 30;
 /// How the worker's own binary becomes the helper of a sandbox.
 const HELPER: &str = "cell";
-/// The engine's network for tasks that want one, if the owner allows any.
-const NETWORK: &str = "bridge";
+/// The most that a program gets to save itself when the owner needs the device.
+const GRACE_MAX: Duration = Duration::from_secs(1);
 
 /// What was found.
 pub struct Found {
@@ -56,9 +57,15 @@ pub fn find(config: &Config, runtime: &Handle, scratch: &Path) -> Result<Found, 
     };
     if containers.is_some() || blender.is_some() {
         let (runtime, scratch, cards) = (runtime.clone(), scratch.to_owned(), Vec::new());
-        found.cells = Some(Cells { runtime, scratch, bubblewrap, containers, blender, cards, cpu_milli: 1000 });
+        let (cpu_milli, grace) = (1000, grace(config.preferences.idle.free_within));
+        found.cells = Some(Cells { runtime, scratch, bubblewrap, containers, blender, cards, cpu_milli, grace });
     }
     Ok(found)
+}
+
+/// Half of what the owner allows at most: the end itself takes time as well.
+fn grace(free_within: Millis) -> Duration {
+    Duration::from_millis(free_within.0 / 2).min(GRACE_MAX)
 }
 
 /// A name for this worker's programs that no other worker of the machine has, and the same at its next start.
@@ -85,10 +92,10 @@ fn containers(
             worker: worker.to_owned(),
             helper: helper.clone(),
             unprivileged: NOBODY,
-            network: config.network.then(|| NETWORK.to_owned()),
+            network: config.network.clone(),
             isolation: if config.gvisor { Isolation::Gvisor } else { Isolation::EngineDefault },
             image_ledger: config.dir.join("images.json"),
-            images_bytes_max: IMAGES_BYTES_MAX,
+            images_bytes_max: config.preferences.images_max.0,
         };
         match runtime.block_on(Engine::connect(engine_config, groups.clone())) {
             Ok(engine) => {
@@ -102,8 +109,7 @@ fn containers(
             }
         }
     }
-    let fix = "sudo apt install podman && systemctl --user enable --now podman.socket (or install Docker)";
-    findings.push(Finding::missing("container", why, fix));
+    findings.push(Finding::missing("container", why, advice::start_engine(&system(&config.dir))));
     None
 }
 
@@ -114,6 +120,7 @@ fn blender(
     findings: &mut Vec<Finding>,
 ) -> (Option<Bubblewrap>, Option<Arc<BlenderEngine>>) {
     let Some(engine) = newest(config, findings) else { return (None, None) };
+    let dir = &config.dir;
     let config = BubblewrapConfig { helper: helper.clone(), readable: engine.readable.clone(), unprivileged: NOBODY };
     match Bubblewrap::new(config, groups.clone()) {
         Ok(bubblewrap) => {
@@ -124,8 +131,7 @@ fn blender(
             (Some(bubblewrap), Some(Arc::new(BlenderEngine { engine, ffmpeg })))
         }
         Err(error) => {
-            let fix = "sudo apt install bubblewrap";
-            findings.push(Finding::missing("blender", error.to_string(), fix));
+            findings.push(Finding::missing("blender", error.to_string(), install(dir, Need::Bubblewrap)));
             (None, None)
         }
     }
@@ -147,7 +153,7 @@ fn newest(config: &Config, findings: &mut Vec<Finding>) -> Option<BlenderProgram
         }
     }
     if best.is_none() {
-        findings.push(Finding::missing("blender", why, "sudo apt install blender"));
+        findings.push(Finding::missing("blender", why, install(&config.dir, Need::Blender)));
     }
     best
 }
@@ -158,4 +164,15 @@ fn search_path() -> Vec<PathBuf> {
 
 fn program(name: &str) -> Option<PathBuf> {
     search_path().into_iter().map(|folder| folder.join(name)).find(|path| path.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_never_gets_all_the_time_that_the_owner_allows() {
+        let graces = [200, 2000, 60_000].map(|free_within| grace(Millis(free_within)).as_millis());
+        assert_eq!(graces, [100, 1000, 1000]);
+    }
 }

@@ -17,6 +17,7 @@ pub use task::Task;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use gleaner_sandbox::{Bubblewrap, Device, Engine};
 use tokio::runtime::Handle;
@@ -37,6 +38,8 @@ pub struct Cells {
     cards: Vec<Vec<Device>>,
     /// Thousandths of a processor core for each cell.
     cpu_milli: u32,
+    /// What a program gets to save itself when the owner needs the device.
+    grace: Duration,
 }
 
 impl Cells {

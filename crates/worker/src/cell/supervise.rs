@@ -12,16 +12,15 @@ use crate::watch::Interruption;
 
 /// How often it is looked at.
 const LOOK_UP: Duration = Duration::from_millis(20);
-/// What a program gets to save itself when the owner needs the device.
-const OWNER_GRACE: Duration = Duration::from_millis(1000);
 /// How long its last lines are waited for.
 const LAST_LINES_TIME: Duration = Duration::from_secs(2);
 
-/// Watches over a program until nothing of it runs any more.
+/// Watches over a program until nothing of it runs any more. It gets `grace` to save itself when the owner needs the device.
 pub(super) async fn supervise(
     running: Running,
     mut lines: Lines,
     task: &mut Task<'_>,
+    grace: Duration,
     mut saver: Option<&mut Saver>,
     on_line: &mut (dyn FnMut(&Line) + Send),
 ) -> Ending {
@@ -38,7 +37,7 @@ pub(super) async fn supervise(
                 task.log.flush_old();
                 if !stopped && task.watch.check() == Err(Interruption::Cancelled) {
                     stopped = true;
-                    let grace = if task.delivery.is_recalled(task.attempt()) { OWNER_GRACE } else { Duration::ZERO };
+                    let grace = if task.delivery.is_recalled(task.attempt()) { grace } else { Duration::ZERO };
                     controls.stop(grace).await;
                 }
                 if let Some(saver) = saver.as_deref_mut().filter(|_| !stopped) {

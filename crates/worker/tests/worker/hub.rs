@@ -333,7 +333,7 @@ impl Worker {
             adapter: None,
             containers: false,
             blender: false,
-            network: false,
+            network: None,
             gvisor: false,
             blender_program: None,
             together: false,
