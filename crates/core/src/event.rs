@@ -230,4 +230,11 @@ pub enum Event {
         /// What he says.
         terms: Terms,
     },
+    /// A worker asks other prices from now on.
+    Repriced {
+        /// Which.
+        worker: WorkerId,
+        /// What a second of each device costs, in the order of its offer.
+        prices: Vec<Amount>,
+    },
 }

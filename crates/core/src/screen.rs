@@ -223,18 +223,20 @@ impl Core {
         self.now.after(Millis(REPEAT_MS_MIN.0 + drawn % (REPEAT_MS_MAX.0 - REPEAT_MS_MIN.0)))
     }
 
-    /// Makes the seat of a device anew after what is known of its runtimes has changed.
-    fn reseat(&mut self, id: WorkerId, device: u16) {
+    /// Makes the seat of a device anew after what is known of its runtimes, or its price, has changed.
+    pub(crate) fn reseat(&mut self, id: WorkerId, device: u16) {
         let worker = &self.workers[id.0 as usize];
         let Some(at) = worker.seats.get(usize::from(device)).copied() else { return };
         let Some(offered) = worker.offer.devices.get(usize::from(device)).cloned() else { return };
         let old = &self.seats[at.0 as usize];
-        let (counted, region, in_flight, backlog, resting, follows) =
-            (old.counted, old.region, old.in_flight, old.backlog, old.resting, old.follows);
+        let (counted, region, in_flight, backlog, resting) =
+            (old.counted, old.region, old.in_flight, old.backlog, old.resting);
+        let followed = (old.price == offered.price_per_second).then_some(old.follows);
         let testing = worker.tests.is_testing(device);
         self.count_seat(at, false);
         self.unlist(at);
         let seat = self.seat_of(id, device, region, &offered);
+        let follows = followed.unwrap_or(seat.follows);
         self.seats[at.0 as usize] = Seat { in_flight, backlog, resting, testing, follows, ..seat };
         self.count_seat(at, counted);
         self.relist(at);

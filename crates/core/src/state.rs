@@ -210,6 +210,7 @@ impl Core {
             Event::LotDrawn { auction, seed } => self.on_lot_drawn(auction, seed, effects),
             Event::WorkerManaged { key, managed } => self.on_worker_managed(key, managed, effects),
             Event::DemandTermsSet { terms } => self.on_demand_terms_set(terms),
+            Event::Repriced { worker, prices } => self.on_repriced(worker, &prices, effects),
         }
         self.ring_alarms(effects);
         self.place_all(effects);

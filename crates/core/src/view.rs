@@ -195,6 +195,12 @@ impl Core {
         Amount(self.ledger.balance(&Account::Worker(id)).0.saturating_add(self.ledger.paid(id).0))
     }
 
+    /// What a worker asks for a second of each of its devices.
+    pub fn asked(&self, id: WorkerId) -> Vec<Amount> {
+        let devices = self.workers.get(id.0 as usize).map_or(&[][..], |worker| &worker.offer.devices);
+        devices.iter().map(|device| device.price_per_second).collect()
+    }
+
     /// The devices of a worker that their owner needs now.
     pub fn resting(&self, id: WorkerId) -> Vec<u16> {
         let seats = self.workers.get(id.0 as usize).map_or(&[][..], |worker| &worker.seats);

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use gleaner_chain::wallet;
 use gleaner_client::{Client, Token};
 use gleaner_hub::money::ChainView;
-use gleaner_wire::{Address, Amount, DeviceClass, Millis, Offer};
+use gleaner_wire::{Address, Amount, Millis, Offer};
 use gleaner_worker::machine::preferences::{Price, Unknown, YieldToInput};
 use gleaner_worker::machine::{Bid, Preferences};
 use gleaner_worker::{Config, Finding, Report};
@@ -96,8 +96,9 @@ pub async fn perform(settings: &Settings, args: &Args) -> Result<ExitCode> {
     let mut interrupt = Interrupt::listen()?;
     private_files();
     let mut config = args.config(settings, settings.hub_url()?)?;
-    if args.price.is_none() && config.preferences.price == Price::Market {
-        config.market = market(&config).await;
+    if config.preferences.price == Price::Market {
+        // A hub that does not answer now is tried again by the worker.
+        config.market = gleaner_worker::market(&config.hub).await.unwrap_or_default();
     }
     let purse = provider(settings, &config).await?;
     config.provider = purse.as_ref().map(|purse| Address(purse.account.address().into_array()));
@@ -180,13 +181,6 @@ impl Args {
     }
 }
 
-/// What the hub's index suggests for a second, by class of device.
-async fn market(config: &Config) -> Vec<(DeviceClass, Amount)> {
-    let Ok(client) = Client::new(&config.hub, Token::new(""), "provider") else { return Vec::new() };
-    let Ok(prices) = client.prices().await else { return Vec::new() };
-    prices.into_iter().map(|price| (price.class, price.per_second)).collect()
-}
-
 /// The account that is paid, with its stake in place; none if the hub's money is on no chain. A worker has a wallet of
 /// its own unless one is named.
 async fn provider(settings: &Settings, config: &Config) -> Result<Option<Purse>> {
@@ -262,6 +256,11 @@ fn tell(report: &Report) {
             say(format!("device {device} was free after {took}{late}"));
         }
         Report::Finished { done, failed } => tracing::info!(done, failed, "attempts ended"),
+        Report::Repriced { prices } => {
+            for (device, price) in prices.iter().enumerate() {
+                say(format!("device {device} costs {} from now on", hourly(*price)));
+            }
+        }
         Report::Earned { earned, energy } => say(earnings(*earned, *energy)),
     }
 }
@@ -281,6 +280,11 @@ fn earnings(earned: Amount, energy: Option<Amount>) -> String {
     }
 }
 
+/// A price by the hour, as owners think of it.
+fn hourly(per_second: Amount) -> String {
+    format!("{} an hour", words::money(Amount(per_second.0.saturating_mul(3600))))
+}
+
 fn tell_offer(offer: &Offer, missing: &[Finding]) {
     for device in &offer.devices {
         let runtimes =
@@ -288,7 +292,8 @@ fn tell_offer(offer: &Offer, missing: &[Finding]) {
         let runtimes: Vec<String> = runtimes.collect();
         let name = words::plain(&device.name);
         let (memory, slots) = (words::bytes(device.memory.0), words::count(device.slots.into(), "slot"));
-        say(format!("sharing {name} ({}, {memory}, {slots}): {}", device.kind, runtimes.join(", ")));
+        let price = hourly(device.price_per_second);
+        say(format!("sharing {name} ({}, {memory}, {slots}) for {price}: {}", device.kind, runtimes.join(", ")));
     }
     for finding in missing {
         say(doctor::render(finding));

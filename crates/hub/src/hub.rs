@@ -1,6 +1,6 @@
 //! A running hub: what starts it, what stops it, and nothing in between.
 use crate::data::{self, Data};
-use crate::http::{Shared, router, serve};
+use crate::http::{Prices, Shared, router, serve};
 use crate::inbox::{self, Inbox, Limits, Sftp};
 use crate::journal::{Archive, Journal};
 use crate::keeper::{Ending, Keeper, Parts, channel};
@@ -227,6 +227,7 @@ fn open(
         live,
         money: None,
         metrics,
+        prices: Prices::default(),
         heartbeat_ms,
         lease_ms,
         stopping,

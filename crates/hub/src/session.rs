@@ -14,8 +14,9 @@ use futures_util::stream::SplitSink;
 use futures_util::{SinkExt, Stream, StreamExt};
 use gleaner_core::Session;
 use gleaner_wire::{
-    ATTEMPTS_HELD_MAX, BIDS_MAX, Cause, DETAIL_BYTES_MAX, Finished, HELD_MAX, LOG_BYTES_MAX, MESSAGE_BYTES_MAX, Offer,
-    Outcome, PROTOCOL, Signed, ToHub, ToWorker, WorkerId, WorkerKey, challenge_bytes, decode, encode, receipt,
+    ATTEMPTS_HELD_MAX, Amount, BIDS_MAX, Cause, DETAIL_BYTES_MAX, Finished, HELD_MAX, LOG_BYTES_MAX, MESSAGE_BYTES_MAX,
+    Offer, OfferError, Outcome, PROTOCOL, Signed, ToHub, ToWorker, WorkerId, WorkerKey, challenge_bytes, decode, encode,
+    receipt,
 };
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -258,6 +259,10 @@ async fn listen(
                 check_resting(&devices)?;
                 Report::Resting(devices)
             }
+            ToHub::Prices(prices) => {
+                check_prices(&prices)?;
+                Report::Prices(prices)
+            }
             ToHub::Saved { attempt, checkpoint } => {
                 let data = Arc::clone(&shared.data);
                 let held = tokio::task::spawn_blocking(move || data.holds_output(&checkpoint)).await;
@@ -313,6 +318,16 @@ fn check_bids(bids: usize) -> Result<(), End> {
 fn check_resting(devices: &[u16]) -> Result<(), End> {
     if devices.len() > Offer::DEVICES_MAX {
         return Err(End::refused(format!("a worker has at most {} devices", Offer::DEVICES_MAX)));
+    }
+    Ok(())
+}
+
+fn check_prices(prices: &[Amount]) -> Result<(), End> {
+    if prices.len() > Offer::DEVICES_MAX {
+        return Err(End::refused(format!("a worker has at most {} devices", Offer::DEVICES_MAX)));
+    }
+    if prices.iter().any(|price| *price > Offer::PRICE_MAX) {
+        return Err(End::refused(OfferError::Price.to_string()));
     }
     Ok(())
 }

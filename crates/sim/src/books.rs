@@ -113,6 +113,7 @@ impl Books {
             | Event::WorkerResumed { .. }
             | Event::DevicesRest { .. }
             | Event::Screened { .. }
+            | Event::Repriced { .. }
             | Event::Saved { .. }
             | Event::WorkerReadmitted { .. }
             | Event::LeasesRenewed { .. }

@@ -126,6 +126,7 @@ impl Node {
                 | Fate::Forge { .. }
                 | Fate::Babble { .. }
                 | Fate::Reoffer { .. }
+                | Fate::Reprice { .. }
                 | Fate::HubCrash { .. } => {}
             }
         }

@@ -27,7 +27,7 @@ pub struct Faults {
 }
 
 /// How many fates there are; see `Fate`.
-pub(crate) const FATES: u32 = 10;
+pub(crate) const FATES: u32 = 11;
 
 /// A text that names no set of faults.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -53,6 +53,7 @@ impl World<'_> {
             ToHub::Reveals(bids) => self.tell(Event::BidsOpened { worker: id, bids }),
             ToHub::Holds(held) => self.tell(Event::Holds { worker: id, held }),
             ToHub::Resting(devices) => self.tell(Event::DevicesRest { worker: id, devices }),
+            ToHub::Prices(prices) => self.tell(Event::Repriced { worker: id, prices }),
             ToHub::Saved { attempt, checkpoint } => self.tell(Event::Saved { worker: id, attempt, checkpoint }),
             ToHub::Leaving => {
                 self.sessions[worker as usize] = None;

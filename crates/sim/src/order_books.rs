@@ -87,6 +87,7 @@ impl OrderBooks {
             | Event::WorkerResumed { .. }
             | Event::DevicesRest { .. }
             | Event::Screened { .. }
+            | Event::Repriced { .. }
             | Event::Saved { .. }
             | Event::WorkerReadmitted { .. }
             | Event::LeasesRenewed { .. }

@@ -79,6 +79,8 @@ pub(crate) enum Fate {
     Babble { worker: u32 },
     /// The worker reconnects with another offer.
     Reoffer { worker: u32 },
+    /// The worker asks this many thousandths of its first price from now on.
+    Reprice { worker: u32, per_mille: u64 },
     /// The hub dies, after writing an event but before acting on it if `torn`.
     HubCrash { away_ms: u64, torn: bool },
 }
@@ -275,7 +277,8 @@ fn fate(chance: &mut Chance, faults: &Faults, worker: u32) -> Fate {
         6 => Fate::Forge { worker },
         7 => Fate::Babble { worker },
         8 => Fate::Reoffer { worker },
-        _ => Fate::Rest { worker, device: chance.below(2) as u16, for_ms: away_ms, hands_back: chance.hits(500) },
+        9 => Fate::Rest { worker, device: chance.below(2) as u16, for_ms: away_ms, hands_back: chance.hits(500) },
+        _ => Fate::Reprice { worker, per_mille: chance.log_uniform(100, 10_000) },
     }
 }
 

@@ -1,6 +1,6 @@
 //! What fates do to the world, and how it calms down.
 use gleaner_core::Event;
-use gleaner_wire::{AttemptId, Cause, Finished, Micros, Outcome, Output, Signed, ToHub};
+use gleaner_wire::{Amount, AttemptId, Cause, Finished, Micros, Outcome, Output, Signed, ToHub};
 
 use crate::scenario::{Fate, MILLISECOND};
 use crate::worker::{PACE, Progress};
@@ -41,6 +41,7 @@ impl World<'_> {
                 self.workers[worker as usize].version += 1;
                 self.break_connection(worker, 1, Some(5000));
             }
+            Fate::Reprice { worker, per_mille } => self.reprice(worker, per_mille),
             Fate::HubCrash { away_ms, torn } if self.hub_up && self.torn.is_none() => {
                 let away = away_ms * MILLISECOND;
                 if !torn {
@@ -106,6 +107,12 @@ impl World<'_> {
         if !resting.is_empty() || self.calm {
             self.send_to_hub(worker, ToHub::Resting(Vec::new()));
         }
+    }
+
+    /// Says other prices, which hold until the next connection; of devices that it does not have, too.
+    fn reprice(&mut self, worker: u32, per_mille: u64) {
+        let price = Amount(self.scenario.workers[worker as usize].price * per_mille / 1000);
+        self.send_to_hub(worker, ToHub::Prices(vec![price; 3]));
     }
 
     /// Claims the work of the next worker that holds any.

@@ -105,6 +105,7 @@ impl TestBooks {
             | Event::WorkerReadmitted { .. }
             | Event::LeasesRenewed { .. }
             | Event::Holds { .. }
+            | Event::Repriced { .. }
             | Event::JobSubmitted { .. }
             | Event::OrderLocked { .. }
             | Event::OrderRefused { .. }

@@ -204,6 +204,8 @@ pub enum ToHub {
     Bids(Vec<SealedBid>),
     /// What opens bids; at most [`crate::BIDS_MAX`] of them.
     Reveals(Vec<OpenedBid>),
+    /// What a second of each device costs from now on, in the order of the offer. What runs keeps its price.
+    Prices(Vec<Amount>),
 }
 
 /// Why bytes are not a message.

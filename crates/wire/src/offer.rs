@@ -221,6 +221,8 @@ impl Offer {
     pub const CARDS_MAX: u16 = 64;
     /// The most runtimes of one device: of wasm and wgsl it has one.
     pub const RUNTIMES_MAX: usize = Runtime::ALL.len() - 1;
+    /// The most that a second of a device may cost.
+    pub const PRICE_MAX: Amount = Amount::gln(1000);
 
     /// Refuses what no honest worker would offer.
     pub fn check(&self) -> Result<(), OfferError> {
@@ -244,7 +246,7 @@ impl Offer {
             for engine in device.runtimes.iter().filter_map(|offered| offered.engine.as_ref()) {
                 check_text("engine", engine)?;
             }
-            if device.price_per_second > Amount::gln(1000) {
+            if device.price_per_second > Self::PRICE_MAX {
                 return Err(OfferError::Price);
             }
             if device.runtimes.iter().any(|runtime| !(1..=1_000_000_000).contains(&runtime.score)) {

@@ -120,6 +120,7 @@ fn to_hub() -> Vec<(ToHub, &'static str)> {
         (ToHub::Bids(vec![SealedBid { auction: AuctionId(3), device: 1, seal: Some(Hash([1; 32])) }]), BIDS),
         (ToHub::Bids(vec![SealedBid { auction: AuctionId(3), device: 1, seal: None }]), "0801030100"),
         (ToHub::Reveals(vec![revealed]), REVEALS),
+        (ToHub::Prices(vec![Amount(100), Amount(300)]), "0a0264ac02"),
     ]
 }
 

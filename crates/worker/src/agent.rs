@@ -21,6 +21,7 @@ use crate::hub_link::HubLink;
 use crate::lane::{Lane, Shared};
 use crate::outbox::Outbox;
 use crate::owner::IdleGate;
+use crate::price::Market;
 use crate::watch::Cancels;
 
 /// The most specifications that a worker keeps; a hub forgets those of ended jobs.
@@ -52,6 +53,10 @@ pub struct Agent {
     pub(crate) earned: watch::Sender<Amount>,
     /// Its bids where tasks are sold by auction.
     pub(crate) bidding: Arc<Bidding>,
+    /// What others ask, where the owner follows them.
+    pub(crate) market: watch::Sender<Market>,
+    /// What is asked for a second of each device.
+    pub(crate) prices: watch::Sender<Vec<Amount>>,
 }
 
 impl Drop for Agent {
@@ -106,6 +111,8 @@ impl Agent {
             group,
             earned: watch::Sender::default(),
             bidding: Arc::new(bidding),
+            market: watch::Sender::default(),
+            prices: watch::Sender::default(),
         }
     }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use gleaner_machine::Preferences;
-use gleaner_wire::{Address, Amount, DeviceClass, Offer, Runtime, WorkerId};
+use gleaner_wire::{Address, Amount, Offer, Runtime, WorkerId};
 
 /// How a worker runs.
 #[derive(Clone, Debug)]
@@ -19,8 +19,8 @@ pub struct Config {
     pub region: String,
     /// The account that is paid, on a hub that settles on a chain.
     pub provider: Option<Address>,
-    /// What the hub's index suggests for a second, by class of device, for owners who follow the market.
-    pub market: Vec<(DeviceClass, Amount)>,
+    /// What others ask at the start, for owners who follow the market.
+    pub market: crate::Market,
     /// WebAssembly programs that run at a time; 0 does not offer the processor.
     pub cpu_slots: u16,
     /// Whether GPUs are offered.
@@ -95,6 +95,11 @@ pub enum Report {
         took: Duration,
         /// Whether it was in time.
         in_time: bool,
+    },
+    /// Other prices are asked from now on.
+    Repriced {
+        /// For a second of each device, in the order of the offer.
+        prices: Vec<Amount>,
     },
     /// More was earned.
     Earned {

@@ -8,23 +8,26 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
-use gleaner_machine::energy::{self, Meter, Millijoules, Milliwatts};
+use gleaner_machine::energy::{self, Meter, Millijoules, Milliwatts, TariffError};
 use gleaner_machine::governor::{Effect, Governor, Hold, Ours, Reading, Reason, State, Verdict};
 use gleaner_machine::idle::{Place, Runner, all_free};
 use gleaner_machine::probe::Tree;
 use gleaner_machine::watch::simulated::{FILE_NAME, Simulated};
 use gleaner_machine::watch::{Look, Session, Watcher};
 use gleaner_machine::{Device, Preferences};
-use gleaner_wire::{Amount, Millis};
+use gleaner_wire::{Amount, DeviceOffer, Millis, Offer};
 
 use crate::agent::Agent;
 use crate::config::Report;
 use crate::energy_used;
+use crate::price::{floor, is_news, price};
 
 /// How often it is looked.
 const EVERY: Duration = Duration::from_millis(500);
 /// How often it is told what was earned, at most.
 const TELL_EVERY: Duration = Duration::from_secs(10);
+/// How often prices are reckoned anew.
+const PRICE_EVERY: Duration = Duration::from_secs(10);
 /// A file of this name in the worker's folder pauses it.
 const PAUSED: &str = "paused";
 
@@ -56,6 +59,8 @@ pub struct Ask {
     pub dir: PathBuf,
     /// The cards of each offered device, in the order of the offer.
     pub devices: Vec<Vec<Device>>,
+    /// What is offered of each, in the same order.
+    pub offers: Vec<DeviceOffer>,
     /// Whom it tells.
     pub report: Arc<dyn Fn(Report) + Send + Sync>,
 }
@@ -135,6 +140,8 @@ struct Owner {
     used_before: u64,
     /// What was earned when it was last told, and when that was.
     told: (Amount, Instant),
+    /// When prices were last reckoned.
+    priced: Instant,
 }
 
 impl Owner {
@@ -154,8 +161,9 @@ impl Owner {
         let cards = cards.map(|(device, machine)| card(device, machine)).collect();
         let used_before = energy_used::read(&ask.dir);
         let told_why = ask.devices.iter().map(|_| None).collect();
-        let (watcher, told) = (Watcher::new(Tree::at("/"), session), (Amount::ZERO, Instant::now()));
-        Self { agent, watcher, cards, yielding, told_why, used_before, told, ask }
+        let (watcher, priced) = (Watcher::new(Tree::at("/"), session), Instant::now());
+        let told = (Amount::ZERO, priced);
+        Self { agent, watcher, cards, yielding, told_why, used_before, told, priced, ask }
     }
 
     fn look(&mut self) {
@@ -190,18 +198,27 @@ impl Owner {
             return;
         }
         self.priced = Instant::now();
-        let market = self.agent.market.borrow().clone();
-        let of = |device| {
-            let cards = self.cards.iter().filter(|card| card.device == device);
-            price(&self.ask.preferences, &market, cards.map(|card| (&card.machine, card.meter.under_load())))
-        };
         // The tariff was right at the start.
-        let Ok(prices) = (0..self.ask.devices.len() as u16).map(of).collect::<Result<Vec<_>, _>>() else { return };
+        let Ok((prices, floors)) = self.reckon() else { return };
         let dear = prices.iter().any(|price| *price > Offer::PRICE_MAX);
-        if !dear && is_news(&self.agent.prices.borrow(), &prices) {
+        if !dear && is_news(&self.agent.prices.borrow(), &prices, &floors) {
             self.agent.prices.send_replace(prices.clone());
             (self.ask.report)(Report::Repriced { prices });
         }
+        self.agent.bidding.set_floors(floors);
+    }
+
+    /// What each device should ask for a second, and what it must.
+    fn reckon(&self) -> Result<(Vec<Amount>, Vec<Option<Amount>>), TariffError> {
+        let (preferences, market) = (&self.ask.preferences, self.agent.market.borrow());
+        let of = |(device, offer): (u16, &DeviceOffer)| {
+            let cards = || {
+                let cards = self.cards.iter().filter(move |card| card.device == device);
+                cards.map(|card| (&card.machine, card.meter.under_load()))
+            };
+            Ok((price(preferences, &market, offer, cards())?, floor(preferences, cards())?))
+        };
+        (0..).zip(&self.ask.offers).map(of).collect()
     }
 
     /// Says what was earned, and what the electricity for it cost, now and then if it became more.

@@ -2,6 +2,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use gleaner_machine::preferences::Price;
+use gleaner_wire::DeviceOffer;
 use tokio::sync::{mpsc, watch};
 
 use crate::agent::Agent;
@@ -18,7 +20,8 @@ use crate::line;
 use crate::log::{PIECES_WAITING_MAX, Piece};
 use crate::outbox::Outbox;
 use crate::owner::{self, IdleGate, Watching};
-use crate::self_test::{Tested, floors, self_test};
+use crate::price;
+use crate::self_test::{Tested, self_test};
 use crate::session::{Ended, Sessions, stopped};
 use crate::watch::Cancels;
 
@@ -47,14 +50,20 @@ pub async fn run(
     offer.check()?;
     let report = Arc::new(report);
     let devices = tested.devices.clone();
+    let prices = offer.devices.iter().map(|device| device.price_per_second).collect();
     let (agent, mut logs) = assemble(&config, &identity, tested, hub).await?;
+    agent.prices.send_replace(prices);
+    agent.market.send_replace(config.market.clone());
     match line::measure(&config.hub).await {
         Ok(speed) => report(Report::Line(speed)),
         Err(error) => tracing::debug!(%error, "the line to the hub was not measured"),
     }
-    let watching = watch_owner(&config, devices, &agent, report.clone()).await?;
+    let watching = watch_owner(&config, (devices, offer.devices.clone()), &agent, report.clone()).await?;
     let sessions = Sessions { url: &config.hub, identity: &identity, offer: &offer, agent: &agent, report: &*report };
-    let ended = stay_connected(&sessions, &mut logs, &mut stop).await;
+    let ended = tokio::select! {
+        ended = stay_connected(&sessions, &mut logs, &mut stop) => ended,
+        () = price::follow(&config.hub, &agent.market), if config.preferences.price == Price::Market => Ok(()),
+    };
     agent.stop();
     // First, so that the idle command is gone with the worker.
     drop(tokio::task::spawn_blocking(move || drop(watching)).await);
@@ -86,7 +95,8 @@ async fn assemble(
         .map(|(number, (engine, device))| Lane::start(&format!("device-{number}"), device.slots, engine, &shared));
     let lanes = lanes.collect::<Result<Vec<_>, _>>().map_err(Error::file("start threads for", &config.dir))?;
     let preparer = Preparer::new(depot.clone(), hub.clone(), tested.wasm, images);
-    let floors = floors(config, &tested.devices)?;
+    let floor = |cards: &Vec<_>| price::floor(&config.preferences, cards.iter().map(|card| (card, None)));
+    let floors = tested.devices.iter().map(floor).collect::<Result<_, _>>().map_err(Error::Tariff)?;
     let bidding = Bidding::new(identity.public(), config.preferences.bid.clone(), floors);
     Ok((Arc::new(Agent::new(lanes, preparer, shared, outbox, hub, (depot, tested.group), bidding)), logs))
 }
@@ -94,11 +104,12 @@ async fn assemble(
 /// Looks for the owner before any work comes, and goes on looking.
 async fn watch_owner(
     config: &Config,
-    devices: Vec<Vec<gleaner_machine::Device>>,
+    (devices, offers): (Vec<Vec<gleaner_machine::Device>>, Vec<DeviceOffer>),
     agent: &Arc<Agent>,
     report: Arc<dyn Fn(Report) + Send + Sync>,
 ) -> Result<Watching, Error> {
-    let ask = owner::Ask { preferences: config.preferences.clone(), dir: config.dir.clone(), devices, report };
+    let (preferences, dir) = (config.preferences.clone(), config.dir.clone());
+    let ask = owner::Ask { preferences, dir, devices, offers, report };
     let (agent, dir) = (agent.clone(), config.dir.clone());
     let begun = tokio::task::spawn_blocking(move || owner::watch(&agent, ask)).await;
     begun.unwrap_or_else(|_| Err(std::io::Error::other("it broke"))).map_err(Error::file("start a thread for", &dir))

@@ -2,11 +2,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use gleaner_machine::energy::{self, TariffError};
 use gleaner_machine::inventory::{Display, Memory, Ways};
 use gleaner_sandbox::Device as Node;
 use gleaner_wire::render::DeviceChoice;
-use gleaner_wire::{Amount, Band, ByteSize, DeviceClass, DeviceKind, DeviceOffer, Offer, Runtime, RuntimeOffer};
+use gleaner_wire::{Amount, ByteSize, DeviceKind, DeviceOffer, Offer, Runtime, RuntimeOffer};
 use tokio::runtime::Handle;
 
 use crate::cards::test_cards;
@@ -14,6 +13,7 @@ use crate::cell::{self, Cells, Found};
 use crate::config::{Config, Error};
 use crate::doctor::Finding;
 use crate::lane::Engine;
+use crate::price::price;
 use crate::wasm::{self, MEMORY_BYTES_MAX, Wasm};
 use crate::wgsl::Adapter;
 
@@ -21,10 +21,6 @@ use crate::wgsl::Adapter;
 pub(crate) const MEMORY_PART: u64 = 2;
 /// What is offered where the system does not say how much memory there is.
 const MEMORY_UNKNOWN: u64 = 1 << 30;
-/// What a provider keeps of a price, in hundredths of a percent.
-const KEPT_POINTS: u32 = 8500;
-/// The price of a second where the owner follows a market that has none yet: 0.36 GLN an hour.
-const PRICE_DEFAULT: Amount = Amount(100_000);
 const SCRATCH: &str = "scratch";
 const CELLS: &str = "cells";
 /// Thousandths of a processor core for each cell.
@@ -79,8 +75,8 @@ pub fn self_test(config: &Config, runtime: &Handle) -> Result<Tested, Error> {
     };
     let (mut offers, mut engines, mut known) = (Vec::new(), Vec::new(), Vec::new());
     for Device { offer, engine, machine } in devices {
-        let one = price(config, &machine[0], &offer).map_err(Error::Tariff)?;
-        let price_per_second = Amount(one.0.saturating_mul(machine.len() as u64));
+        let cards = machine.iter().map(|card| (card, None));
+        let price_per_second = price(&config.preferences, &config.market, &offer, cards).map_err(Error::Tariff)?;
         offers.push(DeviceOffer { price_per_second, ..offer });
         engines.push(engine);
         known.push(machine);
@@ -88,28 +84,6 @@ pub fn self_test(config: &Config, runtime: &Handle) -> Result<Tested, Error> {
     let (name, region) = (config.name.clone(), config.region.clone());
     let offer = Offer { name, region, provider: config.provider, devices: offers };
     Ok(Tested { offer, findings, engines, devices: known, wasm, cells: cells.map(Arc::new), group, adapters })
-}
-
-/// What is asked for a second of a device: what its owner or the market says, but never less than its electricity costs.
-fn price(config: &Config, device: &gleaner_machine::Device, offer: &DeviceOffer) -> Result<Amount, TariffError> {
-    // Of several runtimes the one that is worth most sets the price: nobody gives it away for less.
-    let band = Band::of(offer.memory);
-    let is_offered = |class: &DeviceClass| {
-        class.kind == offer.kind && class.band == band && offer.runtimes.iter().any(|of| of.runtime == class.runtime)
-    };
-    let market = config.market.iter().filter(|(class, _)| is_offered(class)).map(|(_, price)| *price).max();
-    let floor = energy::floor(device, &config.preferences, None, KEPT_POINTS)?;
-    let asked = energy::ask(config.preferences.price, market, floor.map(|floor| floor.per_second));
-    Ok(asked.map_or(PRICE_DEFAULT, |asked| asked.per_second))
-}
-
-/// What each device must earn in a second to pay for its electricity, if the owner named a tariff.
-pub(crate) fn floors(config: &Config, devices: &[Vec<gleaner_machine::Device>]) -> Result<Vec<Option<Amount>>, Error> {
-    let floor = |cards: &Vec<gleaner_machine::Device>| {
-        let one = energy::floor(&cards[0], &config.preferences, None, KEPT_POINTS).map_err(Error::Tariff)?;
-        Ok(one.map(|one| Amount(one.per_second.0.saturating_mul(cards.len() as u64))))
-    };
-    devices.iter().map(floor).collect()
 }
 
 /// Adds containers and Blender to what a device offers; `cards` are the nodes of each of its cards.

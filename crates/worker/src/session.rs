@@ -146,7 +146,7 @@ impl Sessions<'_> {
             protocol: PROTOCOL,
             key: self.identity.public(),
             signature: self.identity.sign(&nonce),
-            offer: self.offer.clone(),
+            offer: self.offer_now(),
             resting: self.agent.resting.borrow().clone(),
             held: self.agent.holdings().list(),
         };
@@ -168,6 +168,15 @@ impl Sessions<'_> {
             | ToWorker::Invite(_)
             | ToWorker::Reveal(_) => Err(lost(NO_SENSE)),
         }
+    }
+
+    /// The offer at the prices of the moment.
+    fn offer_now(&self) -> Offer {
+        let mut offer = self.offer.clone();
+        for (device, price) in offer.devices.iter_mut().zip(&*self.agent.prices.borrow()) {
+            device.price_per_second = *price;
+        }
+        offer
     }
 
     /// Does what the hub says until the connection ends.
@@ -209,8 +218,10 @@ impl Sessions<'_> {
         let (mut holdings, mut told) = (interval(HOLDINGS_TIME), Vec::new());
         holdings.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut resting = self.agent.resting.subscribe();
+        let mut prices = self.agent.prices.subscribe();
         // What changed since the hello was said.
         resting.mark_changed();
+        prices.mark_changed();
         loop {
             tokio::select! {
                 results = self.agent.outbox.take() => {
@@ -241,6 +252,10 @@ impl Sessions<'_> {
                     send(&mut sink, &ToHub::Resting(devices)).await?;
                 }
                 message = self.agent.bidding.next() => send(&mut sink, &message).await?,
+                Ok(()) = prices.changed() => {
+                    let prices = prices.borrow_and_update().clone();
+                    send(&mut sink, &ToHub::Prices(prices)).await?;
+                }
                 Some((attempt, text)) = next_log(logs, &mut pieces, log_at) => {
                     log_at = Instant::now() + LOG_PAUSE;
                     send(&mut sink, &ToHub::Log { attempt, text }).await?;

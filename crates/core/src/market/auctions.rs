@@ -41,6 +41,9 @@ pub(crate) struct Auction {
     pub until: Millis,
     /// The middle of what the invited seats ask for a second.
     pub market: Amount,
+    /// What each of them asked for a second when it was invited. It may ask something else meanwhile; its bid was made by
+    /// this.
+    pub standing: BTreeMap<SeatId, Amount>,
     pub entries: BTreeMap<SeatId, Entry>,
 }
 

@@ -83,10 +83,11 @@ impl Core {
             Entry::Invited | Entry::Sealed(_) | Entry::Out => None,
         });
         let able = opened.filter(|(seat, _)| self.room(*seat) == Some(Tier::Idle) && self.may_bid(job, group, *seat));
-        able.map(|(seat, price)| self.bid_of(group, seat, price, share)).collect()
+        let bid = |(seat, price)| self.bid_of(group, seat, price, auction.standing[&seat], share);
+        able.map(bid).collect()
     }
 
-    fn bid_of(&self, group: &Group, id: SeatId, price: Amount, share: Amount) -> Bid {
+    fn bid_of(&self, group: &Group, id: SeatId, price: Amount, standing: Amount, share: Amount) -> Bid {
         let seat = &self.seats[id.0 as usize];
         let duration = self.duration(group, id);
         let record = &self.workers[seat.worker.0 as usize].reliability;
@@ -96,7 +97,7 @@ impl Core {
             owner: self.owner_number(seat.worker),
             price,
             until_finished: record.until_finished(duration),
-            standing: seat.price,
+            standing,
             ceiling: Amount(u64::try_from(per_second).unwrap_or(u64::MAX)),
         }
     }

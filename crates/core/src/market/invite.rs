@@ -43,13 +43,14 @@ impl Core {
             }
             return;
         }
-        let mut prices: Vec<Amount> = seats.iter().map(|seat| self.seats[seat.0 as usize].price).collect();
+        let standing: BTreeMap<_, _> = seats.iter().map(|seat| (*seat, self.seats[seat.0 as usize].price)).collect();
+        let mut prices: Vec<Amount> = standing.values().copied().collect();
         prices.sort_unstable();
         let market = prices[(prices.len() - 1) / 2];
         let until = self.now.after(self.params.bid_ms);
         let entries: BTreeMap<SeatId, Entry> = seats.iter().map(|seat| (*seat, Entry::Invited)).collect();
         let (job, group, stage) = (id, at, Stage::Sealing);
-        let auction = self.auctions.insert(Auction { job, group, lot, stage, until, market, entries });
+        let auction = self.auctions.insert(Auction { job, group, lot, stage, until, market, standing, entries });
         self.ring_auction(auction, until);
         self.jobs.get_mut(&id).expect("it was just seen").groups[usize::from(at)].sale = Sale::Open(auction);
         self.queue(id, at);
@@ -117,7 +118,7 @@ impl Core {
             memory: ByteSize(group.plan.spec.limits.memory),
             time_ms: group.plan.spec.limits.time_ms,
             predicted: self.programs.predict(group.program, speed),
-            standing: self.seats[seat.0 as usize].price,
+            standing: *open.standing.get(&seat)?,
             market: open.market,
             within_ms: open.until.since(self.now),
         })

@@ -8,6 +8,7 @@ mod job_submitted;
 mod leases_renewed;
 mod order_closed;
 mod order_locked;
+mod repriced;
 mod stake_seen;
 mod worker_joined;
 mod worker_left;

@@ -87,7 +87,9 @@ impl Core {
                 Some(at) => {
                     let old = &self.seats[at.0 as usize];
                     let (in_flight, backlog) = (old.in_flight, old.backlog);
-                    self.seats[at.0 as usize] = Seat { in_flight, backlog, ..seat };
+                    // Who followed and comes back with the same price still does, however long ago that was suggested.
+                    let follows = seat.follows || old.follows && old.price == seat.price;
+                    self.seats[at.0 as usize] = Seat { in_flight, backlog, follows, ..seat };
                 }
                 None => {
                     self.seats.push(seat);

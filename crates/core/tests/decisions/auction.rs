@@ -205,6 +205,23 @@ fn a_bid_alone_is_paid_its_standing_price() {
 }
 
 #[test]
+fn another_price_that_is_asked_meanwhile_changes_nothing_about_a_bid() {
+    for asked in [10, 700, 90_000] {
+        let mut network = Network::new();
+        let a = network.join(offer("a", 1000, 700));
+        let id = network.submit("ada", &auctioned(vec![task("t")]));
+        let auction = network.invitations()[0].1.auction;
+        let seal = Some(seal_bid(&opened(auction, 600), &network.key(a)));
+        network.apply(Event::BidsSealed { worker: a, bids: vec![SealedBid { auction, device: 0, seal }] });
+        network.apply(Event::Repriced { worker: a, prices: vec![Amount(asked)] });
+        network.apply(Event::BidsOpened { worker: a, bids: vec![opened(auction, 600)] });
+        let (worker, start) = network.started_one();
+        network.deliver(worker, &start, 1000);
+        assert_eq!(network.core.job_summary(id).expect("it is there").spent, Amount(700), "alone, by its standing price");
+    }
+}
+
+#[test]
 fn a_bid_above_the_standing_price_or_opened_with_another_price_does_not_count() {
     let mut network = Network::new();
     let [a, b, c] = ["a", "b", "c"].map(|name| network.join(offer(name, 1000, 1000)));

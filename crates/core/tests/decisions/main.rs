@@ -18,6 +18,7 @@ mod placement;
 mod prices;
 mod quote;
 mod renderings;
+mod repriced;
 mod resting;
 mod screening;
 mod search;

@@ -21,6 +21,7 @@ mod workers;
 
 pub(crate) use problem::Problem;
 pub(crate) use server::serve;
+pub(crate) use prices::Prices;
 
 use crate::data::Data;
 use crate::inbox::Inbox;
@@ -63,6 +64,7 @@ pub(crate) struct Shared {
     /// Money on a chain, if that is where it is.
     pub(crate) money: Option<Arc<Money>>,
     pub(crate) metrics: Arc<Metrics>,
+    pub(crate) prices: Prices,
     pub(crate) heartbeat_ms: Millis,
     pub(crate) lease_ms: Millis,
     /// Changes when the hub stops.

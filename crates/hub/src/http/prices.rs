@@ -10,7 +10,29 @@ use gleaner_wire::prices::{DemandView, PriceView};
 use gleaner_wire::{Amount, DeviceClass, Millis};
 use serde::Deserialize;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use tokio::sync::Mutex;
+
+/// How old the prices may be that are told.
+const PRICES_AGE_MAX: Duration = Duration::from_secs(1);
+
+/// What devices are worth, as it was when somebody last wanted to know: every worker that follows does now and then, and to
+/// look at a million devices takes a while.
+#[derive(Default)]
+pub(crate) struct Prices(Mutex<Option<(Instant, Vec<PriceView>)>>);
+
+impl Prices {
+    async fn at(&self, shared: &Shared, now: Millis) -> Result<Vec<PriceView>, Problem> {
+        // Held while the core is asked, so that many who ask at once are one.
+        let mut known = self.0.lock().await;
+        if let Some((_, prices)) = known.as_ref().filter(|(at, _)| at.elapsed() < PRICES_AGE_MAX) {
+            return Ok(prices.clone());
+        }
+        let prices = shared.keeper.ask(move |core| core.prices(now)).await?;
+        *known = Some((Instant::now(), prices.clone()));
+        Ok(prices)
+    }
+}
 
 /// What is asked about prices.
 #[derive(Deserialize)]
@@ -25,7 +47,7 @@ pub(super) async fn prices(
 ) -> Result<Response, Problem> {
     let now = now();
     let Some(text) = asked.class else {
-        return Ok(Json(shared.keeper.ask(move |core| core.prices(now)).await?).into_response());
+        return Ok(Json(shared.prices.at(&shared, now).await?).into_response());
     };
     let class: DeviceClass =
         text.parse().map_err(|error: gleaner_wire::ClassError| Problem::bad_request(error.to_string()))?;

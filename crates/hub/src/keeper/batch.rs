@@ -92,6 +92,7 @@ impl Keeper {
                 batch.events.push(Event::WorkerLeft { worker, session });
             }
             Report::Resting(devices) => self.take_resting(worker, devices, batch),
+            Report::Prices(prices) => self.take_prices(worker, prices, batch),
             Report::Saved { attempt, checkpoint } => {
                 if self.core.runs(attempt) {
                     batch.events.push(Event::Saved { worker, attempt, checkpoint });
@@ -124,6 +125,17 @@ impl Keeper {
         });
         if earlier.unwrap_or_else(|| self.core.resting(worker)) != devices {
             batch.events.push(Event::DevicesRest { worker, devices });
+        }
+    }
+
+    /// Journals what a worker asks, unless that is what it asked before.
+    fn take_prices(&self, worker: WorkerId, prices: Vec<Amount>, batch: &mut Batch) {
+        let earlier = batch.events.iter().rev().find_map(|event| match event {
+            Event::Repriced { worker: of, prices } if *of == worker => Some(prices.clone()),
+            _ => None,
+        });
+        if earlier.unwrap_or_else(|| self.core.asked(worker)) != prices {
+            batch.events.push(Event::Repriced { worker, prices });
         }
     }
 

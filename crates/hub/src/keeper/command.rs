@@ -4,7 +4,7 @@ use gleaner_core::plan::Graph;
 use gleaner_core::{Core, Event, Session, Ticket};
 use gleaner_wire::api::Submitted;
 use gleaner_wire::{
-    AttemptId, Finished, Offer, OpenedBid, Output, SealedBid, SignedOrder, ToWorker, WorkerId, WorkerKey,
+    Amount, AttemptId, Finished, Offer, OpenedBid, Output, SealedBid, SignedOrder, ToWorker, WorkerId, WorkerKey,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -84,6 +84,8 @@ pub(crate) enum Report {
     Left,
     /// Its owner needs these devices, and no others.
     Resting(Vec<u16>),
+    /// What it asks for a second of each device.
+    Prices(Vec<Amount>),
     /// An attempt has saved how far it is.
     Saved {
         /// The attempt.

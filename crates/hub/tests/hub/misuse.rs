@@ -2,7 +2,9 @@
 use crate::place::{PATIENCE, Place};
 use crate::worker::{Connection, Worker, done_with};
 use gleaner_core::Params;
-use gleaner_wire::{AttemptId, Cause, Finished, LOG_BYTES_MAX, MESSAGE_BYTES_MAX, Micros, Millis, Outcome, ToHub};
+use gleaner_wire::{
+    Amount, AttemptId, Cause, Finished, LOG_BYTES_MAX, MESSAGE_BYTES_MAX, Micros, Millis, Outcome, ToHub,
+};
 use tokio_tungstenite::tungstenite::Message;
 
 #[tokio::test]
@@ -120,6 +122,25 @@ async fn devices_that_rest_are_journaled_once_and_when_that_ends() {
     let batch = worker.finish(Vec::new()).await;
     worker.acknowledged(batch).await;
     assert_eq!(place.api.json("/api/v1/workers").await[0]["resting"], serde_json::json!([]));
+}
+
+#[tokio::test]
+async fn new_prices_are_journaled_once_and_impossible_ones_refused() {
+    let place = Place::new().await;
+    let mut worker = Worker::join(&place.api, 1).await;
+    let before = events(&place).await;
+    let asks = |units| ToHub::Prices(vec![Amount(units)]);
+    for message in [asks(7_000), asks(7_000), asks(9_000), asks(9_000)] {
+        worker.connection.send(&message).await;
+    }
+    let batch = worker.finish(Vec::new()).await;
+    worker.acknowledged(batch).await;
+    assert_eq!(events(&place).await - before, 2);
+    let device = &place.api.json("/api/v1/workers").await[0]["offer"]["devices"][0];
+    assert_eq!(device["price_per_second"], serde_json::json!(Amount(9_000)));
+    worker.connection.send(&ToHub::Prices(vec![Amount::gln(1001)])).await;
+    let reason = worker.connection.refusal().await;
+    assert!(reason.contains("1000 GLN"), "{reason}");
 }
 
 #[tokio::test]

@@ -24,7 +24,7 @@ pub struct Bidding {
     key: WorkerKey,
     policy: Bid,
     /// What each device must earn in a second to pay for its electricity.
-    floors: Vec<Option<Amount>>,
+    floors: Mutex<Vec<Option<Amount>>>,
     sealed: Mutex<BTreeMap<(AuctionId, u16), (OpenedBid, Instant)>>,
     waiting: Mutex<VecDeque<ToHub>>,
     news: Notify,
@@ -37,12 +37,17 @@ impl Bidding {
         Self {
             key,
             policy,
-            floors,
+            floors: Mutex::new(floors),
             sealed: Mutex::default(),
             waiting: Mutex::default(),
             news: Notify::new(),
             turns: Semaphore::new(AT_A_TIME),
         }
+    }
+
+    /// What each device must earn is known better.
+    pub fn set_floors(&self, floors: Vec<Option<Amount>>) {
+        *self.floors() = floors;
     }
 
     /// Answers invitations in the time that each allows; `is_free` says which devices may work.
@@ -58,7 +63,7 @@ impl Bidding {
 
     /// What is asked for a task; none if the owner does not want it.
     async fn price(&self, invitation: &Invitation) -> Option<Amount> {
-        let floor = self.floors.get(usize::from(invitation.device)).copied().flatten();
+        let floor = self.floors().get(usize::from(invitation.device)).copied().flatten();
         let told = match &self.policy {
             Bid::Fixed | Bid::Market => None,
             Bid::Script(command) => {
@@ -121,6 +126,10 @@ impl Bidding {
         self.news.notify_one();
     }
 
+    fn floors(&self) -> MutexGuard<'_, Vec<Option<Amount>>> {
+        self.floors.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn sealed(&self) -> MutexGuard<'_, BTreeMap<(AuctionId, u16), (OpenedBid, Instant)>> {
         self.sealed.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -167,6 +176,17 @@ mod tests {
         bidding.open(&[(AuctionId(2), 0)]);
         let ToHub::Reveals(opened) = bidding.next().await else { panic!("not opened") };
         assert_eq!(opened[0].auction, AuctionId(2), "the first was opened before");
+    }
+
+    #[tokio::test]
+    async fn a_draw_that_is_known_better_moves_bids() {
+        let bidding = Arc::new(Bidding::new(WorkerKey([4; 32]), Bid::Market, vec![Some(Amount(750))]));
+        bidding.set_floors(vec![Some(Amount(900))]);
+        bidding.clone().answer(vec![invitation(1)], |_| true).await;
+        let ToHub::Bids(_) = bidding.next().await else { panic!("no bids") };
+        bidding.open(&[(AuctionId(1), 0)]);
+        let ToHub::Reveals(opened) = bidding.next().await else { panic!("not opened") };
+        assert_eq!(opened[0].price, Amount(900));
     }
 
     #[tokio::test]

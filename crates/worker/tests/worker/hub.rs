@@ -253,7 +253,7 @@ impl Connection {
         let next = async {
             loop {
                 match self.next_or_end().await.expect("the worker is there") {
-                    ToHub::Heartbeat { .. } | ToHub::Holds(_) | ToHub::Resting(_) => {}
+                    ToHub::Heartbeat { .. } | ToHub::Holds(_) | ToHub::Resting(_) | ToHub::Prices(_) => {}
                     message => return message,
                 }
             }
