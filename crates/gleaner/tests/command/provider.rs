@@ -2,10 +2,11 @@
 use std::process::Command;
 
 use crate::network::{Network, sources};
+use crate::owner::{first_worker, said};
 use crate::podman::Podman;
 use crate::programs::{self, ARRAY};
 use gleaner_wire::api::JobState;
-use gleaner_wire::{JobId, Runtime};
+use gleaner_wire::{Amount, Cause, JobId, Runtime};
 
 /// Nothing is believed that a worker says of itself.
 fn distrustful() -> Network {
@@ -25,6 +26,71 @@ fn a_worker_is_tested_before_it_gets_work_and_then_gets_it() {
     assert_eq!(network.read("out/square/19"), b"20");
     let shown = network.run(&["worker", "show", "0"]).succeeded().stdout;
     assert!(shown.contains("HUB'S TEST"), "{shown}");
+}
+
+#[test]
+fn a_fresh_machine_shows_each_step_to_its_first_paid_task() {
+    let mut network = Network::with(|_| ["--chain", "embedded"].map(str::to_owned).into(), 0);
+    let url = network.url();
+    let tariff = "tariff = \"0.32 EUR\"\ngln_price = \"1 EUR\"\nwatts = 1\n";
+    first_worker(&network, tariff);
+    network.start_worker_with(&url, &["--no-gpu", "--cpu-slots", "2", "--no-containers", "--no-blender"], &[]);
+    let mut steps = vec![said(&network, "staked ")];
+    for words in ["sharing CPU, 2 slots", "the hub answers in", "joined the hub as worker 0", "has tested wasm"] {
+        steps.push(said(&network, words));
+    }
+    network.write("program.wasm", programs::echo());
+    network.write("job.toml", ARRAY);
+    network.run(&["run", "job.toml", "--out", "out"]).succeeded();
+    steps.push(said(&network, "earned "));
+    assert!(steps[1].contains(" GLN an hour: wasm at speed "), "{}", steps[1]);
+    assert!(steps[4].contains("work can come"), "{}", steps[4]);
+    assert!(steps[5].contains("of electricity"), "{}", steps[5]);
+    let log = String::from_utf8(network.read("worker-1.log")).expect("text");
+    let places: Vec<_> = steps.iter().map(|step| log.find(step.as_str()).expect("it was said")).collect();
+    assert!(places.is_sorted(), "{log}");
+    assert!(network.wait_for_workers(1)[0].earned.0 > 0);
+}
+
+#[test]
+fn a_film_of_frames_in_ranges_of_samples_comes_back_with_them() {
+    let mut network = Network::start(0);
+    let url = network.url();
+    network.start_worker_with(&url, &["--no-gpu", "--cpu-slots", "2", "--no-containers"], &[]);
+    network.wait_for_workers(1);
+    make_scene(&network);
+    let job = "name = \"film\"\n[[task]]\nname = \"film\"\nruntime = \"blender\"\nprogram = \"scene.blend\"\n\
+               [task.blender]\nframes = \"1,5\"\nsamples = 4\nresolution = [64, 36]\nsplit = { samples = 2 }\nvideo = \"mp4\"\n";
+    network.write("job.toml", job);
+    network.run(&["run", "job.toml", "--out", "out"]).succeeded();
+    let files = walk(&network.folder().join("out"));
+    let begin = |bytes: &[u8], at: usize| {
+        files.iter().filter(|path| std::fs::read(path).expect("a file")[at..].starts_with(bytes)).count()
+    };
+    assert_eq!((begin(b"\x89PNG", 0), begin(b"ftyp", 4)), (2, 1), "{files:?}");
+}
+
+#[test]
+fn a_missing_texture_is_found_before_anything_is_paid() {
+    let mut network = Network::start(0);
+    let url = network.url();
+    network.start_worker_with(&url, &["--no-gpu", "--cpu-slots", "1", "--no-containers"], &[]);
+    network.wait_for_workers(1);
+    let script = "import bpy, pathlib\nhere = pathlib.Path(__file__).resolve().parent\n\
+                  floor = bpy.data.materials.new('floor')\nfloor.use_nodes = True\n\
+                  node = floor.node_tree.nodes.new('ShaderNodeTexImage')\nnode.image = bpy.data.images.new('checks', 8, 8)\n\
+                  node.image.source = 'FILE'\nnode.image.filepath = '//checks.png'\n\
+                  bpy.data.objects['Cube'].data.materials.append(floor)\n\
+                  bpy.ops.wm.save_as_mainfile(filepath=str(here / 'scene.blend'))\n";
+    run_blender(&network, script);
+    let job = "name = \"still\"\n[[task]]\nname = \"still\"\nruntime = \"blender\"\nprogram = \"scene.blend\"\n\
+               [task.blender]\nframes = \"1\"\n";
+    let job = network.submit("job.toml", job);
+    let _attending = network.attend(job);
+    let view = network.wait_for_job(job, |view| view.summary.state.has_ended());
+    let JobState::Failed { reason, .. } = &view.summary.state else { panic!("{view:?}") };
+    assert!(reason.contains("checks.png") && reason.contains("is missing"), "{reason}");
+    assert_eq!(view.summary.spent, Amount::ZERO);
 }
 
 #[test]
@@ -58,6 +124,11 @@ fn a_picture_in_tiles_has_the_bytes_of_the_same_picture_in_one_piece() {
 /// The example's scene, as `scene.blend` in the network's folder.
 pub fn make_scene(network: &Network) {
     let script = std::fs::read_to_string(sources().join("../../examples/render/scene.py")).expect("the example");
+    run_blender(network, &script);
+}
+
+/// Runs a script that makes `scene.blend` beside itself.
+fn run_blender(network: &Network, script: &str) {
     network.write("scene.py", script);
     let blender = Command::new("blender")
         .args(["--background", "--factory-startup", "--python"])
@@ -104,6 +175,37 @@ fn one_line_runs_a_command_in_an_image_for_each_value() {
 }
 
 #[test]
+fn the_end_of_a_program_in_a_container_has_its_cause() {
+    let podman = Podman::start();
+    let mut network = Network::start(0);
+    let url = network.url();
+    let options = ["--no-gpu", "--cpu-slots", "1", "--no-blender"];
+    network.start_worker_with(&url, &options, &[("DOCKER_HOST", &podman.host())]);
+    network.wait_for_workers(1);
+    std::fs::copy(podman.archive(), network.folder().join("image.tar")).expect("copied");
+    for (command, limit, cause, words) in [
+        ("echo my last words; exit 7", "", Cause::ProgramFault, "code 7"),
+        ("exec /bin/attack eat", "[task.needs]\nmemory = \"64MiB\"\n", Cause::OutOfMemory, "needs.memory"),
+        ("while :; do sleep 1; done", "time_max", Cause::TimeLimit, "time limit"),
+    ] {
+        let (time_max, needs) = if limit == "time_max" { ("2s", "") } else { ("5m", limit) };
+        let job = network.submit(
+            "job.toml",
+            &format!(
+                "name = \"end\"\n[[task]]\nname = \"end\"\nruntime = \"container\"\nprogram = \"image.tar\"\n\
+                 time_max = \"{time_max}\"\n[task.container]\ncommand = [\"sh\", \"-c\", {command:?}]\n{needs}"
+            ),
+        );
+        let _attending = network.attend(job);
+        let view = network.wait_for_job(job, |view| view.summary.state.has_ended());
+        let last = view.failures.last().unwrap_or_else(|| panic!("{view:?}"));
+        assert!(last.cause == cause && last.detail.contains(words), "{last:?}");
+        assert!(cause != Cause::ProgramFault || last.detail.contains("my last words"), "{last:?}");
+    }
+    assert_eq!(podman.containers(), 0, "nothing is left");
+}
+
+#[test]
 fn a_program_goes_on_from_its_checkpoint_when_its_owner_takes_the_machine_back() {
     let podman = Podman::start();
     let mut network = Network::start(0);
@@ -123,8 +225,7 @@ fn a_program_goes_on_from_its_checkpoint_when_its_owner_takes_the_machine_back()
     );
     let job: JobId = network.submit("job.toml", &job);
     let _attending = network.attend(job);
-    network.wait_for_job(job, |view| view.summary.running > 0);
-    std::thread::sleep(std::time::Duration::from_secs(6));
+    network.wait_for_job(job, |view| view.groups[0].saved > 0);
     network.run(&["worker", "pause", "0"]).succeeded();
     network.wait_for_job(job, |view| view.summary.running == 0);
     network.start_worker_with(&url, &options, &[("DOCKER_HOST", &host)]);
