@@ -15,8 +15,8 @@ use futures_util::{SinkExt, Stream, StreamExt};
 use gleaner_core::Session;
 use gleaner_wire::{
     ATTEMPTS_HELD_MAX, Amount, BIDS_MAX, Cause, DETAIL_BYTES_MAX, Finished, HELD_MAX, LOG_BYTES_MAX, MESSAGE_BYTES_MAX,
-    Offer, OfferError, Outcome, PROTOCOL, Signed, ToHub, ToWorker, WorkerId, WorkerKey, challenge_bytes, decode, encode,
-    receipt,
+    Offer, OfferError, Outcome, PROTOCOL, Signed, ToHub, ToWorker, WorkerId, WorkerKey, challenge_bytes, decode,
+    encode, receipt,
 };
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -102,12 +102,12 @@ mod tests {
 
     #[test]
     fn a_file_is_judged_by_whether_another_machine_would_find_it() {
-        let judged = |file: File| file.problem(Path::new("/work"));
-        assert_eq!(judged(file("//a.png", "/work/a.png", true)), None);
-        assert!(matches!(judged(file("//a.png", "/work/a.png", false)), Some(Problem::Missing(_))));
-        assert!(matches!(judged(file("/work/a.png", "/work/a.png", true)), Some(Problem::Absolute(_))));
+        let judged = |file: File| file.problem(Path::new("/project"));
+        assert_eq!(judged(file("//a.png", "/project/a.png", true)), None);
+        assert!(matches!(judged(file("//a.png", "/project/a.png", false)), Some(Problem::Missing(_))));
+        assert!(matches!(judged(file("/project/a.png", "/project/a.png", true)), Some(Problem::Absolute(_))));
         assert!(matches!(judged(file("//../a.png", "/a.png", true)), Some(Problem::Outside(_))));
-        assert!(matches!(judged(file("//../works/a.png", "/works/a.png", true)), Some(Problem::Outside(_))));
+        assert!(matches!(judged(file("//../works/a.png", "/projects/a.png", true)), Some(Problem::Outside(_))));
     }
 
     #[test]

@@ -217,7 +217,11 @@ fn another_price_that_is_asked_meanwhile_changes_nothing_about_a_bid() {
         network.apply(Event::BidsOpened { worker: a, bids: vec![opened(auction, 600)] });
         let (worker, start) = network.started_one();
         network.deliver(worker, &start, 1000);
-        assert_eq!(network.core.job_summary(id).expect("it is there").spent, Amount(700), "alone, by its standing price");
+        assert_eq!(
+            network.core.job_summary(id).expect("it is there").spent,
+            Amount(700),
+            "alone, by its standing price"
+        );
     }
 }
 

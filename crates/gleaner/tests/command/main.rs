@@ -13,6 +13,9 @@ mod network;
 #[expect(dead_code, clippy::unwrap_used, reason = "as in the tests of the sandbox, and not all of it is needed here")]
 mod podman;
 mod programs;
+#[path = "../../../sandbox/tests/sandbox/registry.rs"]
+#[expect(clippy::unwrap_used, reason = "as in the tests of the sandbox")]
+mod registry;
 
 mod addon;
 mod auction;
@@ -33,6 +36,7 @@ mod page;
 mod processes;
 mod provider;
 mod quote;
+mod readme;
 mod receipts;
 mod snapshots;
 mod training;

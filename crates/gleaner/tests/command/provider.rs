@@ -5,6 +5,7 @@ use crate::network::{Network, sources};
 use crate::owner::{first_worker, said};
 use crate::podman::Podman;
 use crate::programs::{self, ARRAY};
+use crate::registry::Registry;
 use gleaner_wire::api::JobState;
 use gleaner_wire::{Amount, Cause, JobId, Runtime};
 
@@ -172,6 +173,32 @@ fn one_line_runs_a_command_in_an_image_for_each_value() {
     let logs = network.run(&["job", "logs", "1"]).succeeded().stdout;
     assert!(logs.contains("loud"), "{logs}");
     assert_eq!(podman.containers(), 0, "nothing is left");
+}
+
+#[test]
+fn an_image_of_a_registry_is_named_by_a_tag_and_fetched_by_its_digest() {
+    let registry = Registry::start();
+    let podman = Podman::start_with(&registry.configuration());
+    registry.fill(&podman, "box:1");
+    let mut network = Network::start(0);
+    let url = network.url();
+    let options = ["--no-gpu", "--cpu-slots", "1", "--no-blender"];
+    network.start_worker_with(&url, &options, &[("DOCKER_HOST", &podman.host())]);
+    network.wait_for_workers(1);
+    network.write("said.txt", "from outside");
+    let image = registry.name("box:1");
+    for job in ["1", "2"] {
+        let line =
+            ["run", "--image", &image, "--in", "said.txt", "--env", "WORD=hello", "--out", job, "--", "sh", "-c"];
+        let script = "echo $WORD $GLEANER_INDEX $(cat /in/said.txt) > /out/said";
+        network.run(&[&line[..], &[script]].concat()).succeeded();
+        let said = walk(&network.folder().join(job)).into_iter().map(std::fs::read_to_string);
+        let said: Vec<_> = said.map(|text| text.expect("text")).collect();
+        assert_eq!(said, [format!("hello 0 from outside\n")]);
+    }
+    assert_eq!(podman.run(&["images", "--quiet"]).lines().count(), 1, "it stays for the next task");
+    let told = network.run(&["run", "--image", &registry.name("box:9"), "--", "true"]);
+    assert!(told.code == 1 && told.stderr.contains("does not give box:9"), "{told:?}");
 }
 
 #[test]

@@ -15,7 +15,7 @@ const REST: &str = "0.02";
 const EVERY: u32 = 5;
 
 /// The example's image, made once for all runs with the same recipe: it takes most of a minute.
-fn image() -> PathBuf {
+pub fn image() -> PathBuf {
     let recipe = sources().join("../../examples/train/make");
     let text = std::fs::read(&recipe).expect("the example");
     let cache = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));

@@ -19,9 +19,9 @@ mod server;
 mod submit;
 mod workers;
 
+pub(crate) use prices::Prices;
 pub(crate) use problem::Problem;
 pub(crate) use server::serve;
-pub(crate) use prices::Prices;
 
 use crate::data::Data;
 use crate::inbox::Inbox;

@@ -67,7 +67,7 @@ async fn owners_files(cell: &Cell) {
     let (wallet, own, home) = (text(&wallet), text(&own), text(&home));
     cell.holds(&["read", &wallet, &own, "/etc/shadow", "/proc/kcore", "/var/lib/dpkg/status", "/etc/ssh/sshd_config"])
         .await;
-    cell.holds(&["list", &home, "/root", "/home", &text(cell.home()), "/work", "/srv", "/mnt", "/run/systemd"]).await;
+    cell.holds(&["list", &home, "/root", "/home", &text(cell.home()), "/srv", "/mnt", "/run/systemd"]).await;
     let outside = format!("/in/../../../../../..{own}");
     let through_processes = format!("/proc/1/root{own}");
     let through_folder = format!("/proc/self/cwd/../../..{own}");
