@@ -6,6 +6,7 @@
 use crate::{Error, Folder};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -88,7 +89,30 @@ pub enum Device {
     Cdi(String),
 }
 
+impl Device {
+    /// The group that may use it where not everybody may: a program that is given the device has to be in it.
+    pub(crate) fn group(&self) -> Option<u32> {
+        let Self::Node(path) = self else { return None };
+        let node = std::fs::metadata(path).ok()?;
+        group_of(node.mode(), node.gid())
+    }
+}
+
+/// The group by which a node with this mode can be used, if that takes one. Nobody is put into the group of root.
+fn group_of(mode: u32, group: u32) -> Option<u32> {
+    let may = |bits: u32| mode & bits == bits;
+    (group != 0 && may(0o060) && !may(0o006)).then_some(group)
+}
+
 impl Job {
+    /// The groups without which it could not use its devices.
+    pub(crate) fn groups(&self) -> Vec<u32> {
+        let mut groups: Vec<u32> = self.devices.iter().filter_map(Device::group).collect();
+        groups.sort_unstable();
+        groups.dedup();
+        groups
+    }
+
     /// Refuses what no back end may be given.
     ///
     /// # Errors
@@ -231,6 +255,14 @@ mod tests {
         {
             assert!(check_node(Path::new(node)).is_err(), "{node}");
         }
+    }
+
+    #[test]
+    fn group_is_needed_where_not_everybody_may_use_a_device() {
+        assert_eq!(group_of(0o20_660, 105), Some(105), "a render node");
+        assert_eq!(group_of(0o20_666, 105), None, "everybody may");
+        assert_eq!(group_of(0o20_640, 105), None, "it would not help");
+        assert_eq!(group_of(0o20_660, 0), None, "never the group of root");
     }
 
     #[test]

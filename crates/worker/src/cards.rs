@@ -4,7 +4,6 @@ use std::path::Path;
 
 use gleaner_machine::Inventory;
 use gleaner_machine::inventory::Memory;
-use gleaner_sandbox::Device as Node;
 use gleaner_wire::render::DeviceChoice;
 use gleaner_wire::{Amount, ByteSize, DeviceKind, DeviceOffer, Offer, Runtime, RuntimeOffer};
 
@@ -12,7 +11,7 @@ use crate::cell::Cells;
 use crate::config::{Config, Error};
 use crate::doctor::Finding;
 use crate::lane::Engine;
-use crate::nodes::nodes;
+use crate::nodes::{Access, access, no_containers};
 use crate::self_test::{Device, MEMORY_PART, describe, empty_folder, machine_memory, offer_cells, unknown_device};
 use crate::wgsl::{Adapter, Launcher};
 
@@ -67,11 +66,12 @@ fn with_kernels(
                 let runtime = RuntimeOffer { runtime: Runtime::Wgsl, score, loops_max, engine: None };
                 let machine = inventory.devices.iter().find(|device| device.ways.adapter == Some(place)).cloned();
                 let mut card = offer_adapter(config, launcher, adapter, runtime, machine);
-                if card.machine[0].kind != DeviceKind::Software {
-                    let nodes = nodes_of(&card.machine[0], inventory);
-                    offer_cells(&mut card, cells, DeviceChoice::Gpu, vec![nodes]);
-                }
                 findings.push(Finding::works(capability, describe(&card.offer)));
+                if card.machine[0].kind != DeviceKind::Software {
+                    let access = access_to(&card.machine[0], inventory, cells);
+                    findings.extend(without_containers(&card.machine[0], &access, cells));
+                    offer_cells(&mut card, cells, DeviceChoice::Gpu, vec![access]);
+                }
                 cards.push(card);
             }
             Err(failure) => findings.push(Finding::missing(capability, failure.detail, "update the graphics driver")),
@@ -101,7 +101,9 @@ fn without_kernels(
         let offer = device_offer(config, machine.kind, &machine.name, memory, Vec::new());
         let engine = Engine { wasm: None, wgsl: None, cells: None };
         let mut card = Device { offer, engine, machine: vec![machine.clone()] };
-        offer_cells(&mut card, cells, DeviceChoice::Gpu, vec![nodes_of(machine, inventory)]);
+        let access = access_to(machine, inventory, cells);
+        findings.extend(without_containers(machine, &access, cells));
+        offer_cells(&mut card, cells, DeviceChoice::Gpu, vec![access]);
         if !card.offer.runtimes.is_empty() {
             let runtimes: Vec<String> = card.offer.runtimes.iter().map(|one| one.runtime.to_string()).collect();
             findings.push(Finding::works(format!("{} on {}", runtimes.join(", "), machine.name), "by its nodes"));
@@ -136,8 +138,8 @@ fn joined(mut gang: Vec<Device>, cells: Option<&Cells>) -> Device {
     if gang.len() == 1 {
         return gang.remove(0);
     }
-    let nodes = gang.iter().flat_map(|card| card.engine.cells.as_ref()).flat_map(|cells| cells.cards().to_vec());
-    let nodes: Vec<Vec<Node>> = nodes.collect();
+    let access = gang.iter().flat_map(|card| card.engine.cells.as_ref()).flat_map(|cells| cells.cards().to_vec());
+    let access: Vec<Access> = access.collect();
     let machine = gang.iter().flat_map(|card| card.machine.clone()).collect();
     let count = gang.len();
     let first = gang.remove(0);
@@ -147,15 +149,26 @@ fn joined(mut gang: Vec<Device>, cells: Option<&Cells>) -> Device {
     let offer = DeviceOffer { name, memory, cards, runtimes: Vec::new(), eevee: false, ..first.offer };
     let engine = Engine { wasm: None, wgsl: None, cells: None };
     let mut device = Device { offer, engine, machine };
-    offer_cells(&mut device, cells, DeviceChoice::Gpu, nodes);
+    offer_cells(&mut device, cells, DeviceChoice::Gpu, access);
     device.offer.runtimes.retain(|one| one.runtime == Runtime::Container);
     device
 }
 
-fn nodes_of(machine: &gleaner_machine::Device, inventory: &Inventory) -> Vec<Node> {
+fn access_to(machine: &gleaner_machine::Device, inventory: &Inventory, cells: Option<&Cells>) -> Access {
     let mut alike = inventory.devices.iter().filter(|other| other.kind == machine.kind);
     let number = alike.position(|other| other.address == machine.address).unwrap_or(0);
-    nodes(Path::new("/"), machine, number)
+    access(Path::new("/"), machine, number, takes_names(cells))
+}
+
+fn takes_names(cells: Option<&Cells>) -> bool {
+    cells.and_then(Cells::containers).is_some_and(gleaner_sandbox::Engine::takes_device_names)
+}
+
+/// Says why containers run on this machine and not with this card.
+fn without_containers(machine: &gleaner_machine::Device, access: &Access, cells: Option<&Cells>) -> Option<Finding> {
+    cells.and_then(Cells::containers).filter(|_| access.containers.is_empty())?;
+    let (why, fix) = no_containers(machine.kind, takes_names(cells));
+    Some(Finding::missing(format!("container on {}", machine.name), why, fix))
 }
 
 fn is_named(name: &str, part: Option<&str>) -> bool {

@@ -1,4 +1,4 @@
-//! The nodes by which a program in a cell reaches a card.
+//! How a program in a cell reaches a card.
 use std::path::{Path, PathBuf};
 
 use gleaner_machine::Device;
@@ -8,12 +8,62 @@ use gleaner_wire::DeviceKind;
 /// Where descriptions of the Container Device Interface are.
 const CDI: [&str; 2] = ["/etc/cdi", "/var/run/cdi"];
 
-/// The nodes of a card; `number` is its place among the cards of its maker.
-pub fn nodes(root: &Path, device: &Device, number: usize) -> Vec<Node> {
+/// How programs reach a card.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Access {
+    /// Programs of this machine, which find the driver's libraries where they are.
+    pub processes: Vec<Node>,
+    /// Containers; empty if they cannot.
+    pub containers: Vec<Node>,
+}
+
+/// How programs reach a card; `number` is its place among the cards of its maker. NVIDIA's libraries belong to the driver of the
+/// machine and are in no image: its cards go to containers by a name that stands for the libraries too, with an engine that
+/// takes names.
+pub fn access(root: &Path, device: &Device, number: usize, takes_names: bool) -> Access {
+    let processes = nodes(root, device, number);
+    let containers = match device.kind {
+        DeviceKind::Nvidia if takes_names && describes(root, "nvidia") => {
+            vec![Node::Cdi(format!("nvidia.com/gpu={number}"))]
+        }
+        DeviceKind::Nvidia => Vec::new(),
+        DeviceKind::Amd
+        | DeviceKind::Intel
+        | DeviceKind::Cpu
+        | DeviceKind::Software
+        | DeviceKind::Apple
+        | DeviceKind::Other => processes.clone(),
+    };
+    Access { processes, containers }
+}
+
+/// Why containers cannot have a card, and what to do about it.
+pub fn no_containers(kind: DeviceKind, takes_names: bool) -> (&'static str, &'static str) {
+    match (kind, takes_names) {
+        (DeviceKind::Nvidia, true) => (
+            "NVIDIA's description for containers is not there",
+            "sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml",
+        ),
+        (DeviceKind::Nvidia, false) => (
+            "podman hands on no NVIDIA GPUs through its socket",
+            "install Docker 25 or newer, then share with DOCKER_HOST=unix:///run/docker.sock",
+        ),
+        (
+            DeviceKind::Amd
+            | DeviceKind::Intel
+            | DeviceKind::Cpu
+            | DeviceKind::Software
+            | DeviceKind::Apple
+            | DeviceKind::Other,
+            _,
+        ) => ("it has no node that could be handed on", "update the graphics driver"),
+    }
+}
+
+fn nodes(root: &Path, device: &Device, number: usize) -> Vec<Node> {
     let at = |path: &str| root.join(path.trim_start_matches('/'));
     let node = |path: &str| at(path).exists().then(|| Node::Node(path.into()));
     match device.kind {
-        DeviceKind::Nvidia if describes(root, "nvidia") => vec![Node::Cdi(format!("nvidia.com/gpu={number}"))],
         DeviceKind::Nvidia => {
             let own = format!("/dev/nvidia{number}");
             [own.as_str(), "/dev/nvidiactl", "/dev/nvidia-uvm"].into_iter().filter_map(node).collect()
@@ -65,14 +115,19 @@ mod tests {
         for name in ["nvidia1", "nvidiactl", "nvidia-uvm", "kfd"] {
             std::fs::write(root.path().join("dev").join(name), "").expect("a file");
         }
-        let of = |kind, number| nodes(root.path(), &card(kind, "0000:03:00.0"), number);
+        let of = |kind, names| access(root.path(), &card(kind, "0000:03:00.0"), 1, names);
         let node = |path: &str| Node::Node(path.into());
-        assert_eq!(of(DeviceKind::Intel, 0), [node("/dev/dri/renderD129")]);
-        assert_eq!(of(DeviceKind::Amd, 0), [node("/dev/dri/renderD129"), node("/dev/kfd")]);
-        let nvidia = ["/dev/nvidia1", "/dev/nvidiactl", "/dev/nvidia-uvm"].map(node);
-        assert_eq!(of(DeviceKind::Nvidia, 1), nvidia);
+        let alike = |nodes: Vec<Node>| Access { processes: nodes.clone(), containers: nodes };
+        for names in [false, true] {
+            assert_eq!(of(DeviceKind::Intel, names), alike(vec![node("/dev/dri/renderD129")]));
+            assert_eq!(of(DeviceKind::Amd, names), alike(vec![node("/dev/dri/renderD129"), node("/dev/kfd")]));
+        }
+        let processes = ["/dev/nvidia1", "/dev/nvidiactl", "/dev/nvidia-uvm"].map(node).to_vec();
+        let nvidia = |containers: Vec<Node>| Access { processes: processes.clone(), containers };
+        assert_eq!(of(DeviceKind::Nvidia, true), nvidia(vec![]), "nobody has described it");
         std::fs::create_dir_all(root.path().join("etc/cdi")).expect("a folder");
         std::fs::write(root.path().join("etc/cdi/nvidia.yaml"), "").expect("a file");
-        assert_eq!(of(DeviceKind::Nvidia, 1), [Node::Cdi("nvidia.com/gpu=1".to_owned())]);
+        assert_eq!(of(DeviceKind::Nvidia, true), nvidia(vec![Node::Cdi("nvidia.com/gpu=1".to_owned())]));
+        assert_eq!(of(DeviceKind::Nvidia, false), nvidia(vec![]), "the engine takes no names");
     }
 }

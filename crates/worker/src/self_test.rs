@@ -3,7 +3,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use gleaner_machine::inventory::{Display, Memory, Ways};
-use gleaner_sandbox::Device as Node;
 use gleaner_wire::render::DeviceChoice;
 use gleaner_wire::{Amount, ByteSize, DeviceKind, DeviceOffer, Offer, Runtime, RuntimeOffer};
 use tokio::runtime::Handle;
@@ -13,6 +12,7 @@ use crate::cell::{self, Cells, Found};
 use crate::config::{Config, Error};
 use crate::doctor::Finding;
 use crate::lane::Engine;
+use crate::nodes::Access;
 use crate::price::price;
 use crate::wasm::{self, MEMORY_BYTES_MAX, Wasm};
 use crate::wgsl::Adapter;
@@ -86,18 +86,18 @@ pub fn self_test(config: &Config, runtime: &Handle) -> Result<Tested, Error> {
     Ok(Tested { offer, findings, engines, devices: known, wasm, cells: cells.map(Arc::new), group, adapters })
 }
 
-/// Adds containers and Blender to what a device offers; `cards` are the nodes of each of its cards.
-pub(crate) fn offer_cells(device: &mut Device, cells: Option<&Cells>, choice: DeviceChoice, cards: Vec<Vec<Node>>) {
+/// Adds containers and Blender to what a device offers; `cards` is how each of its cards is reached.
+pub(crate) fn offer_cells(device: &mut Device, cells: Option<&Cells>, choice: DeviceChoice, cards: Vec<Access>) {
     let Some(cells) = cells else { return };
     let score = device.offer.runtimes.first().map_or(1, |runtime| runtime.score);
-    let can_be_handed_on = !cards.is_empty() && cards.iter().all(|nodes| !nodes.is_empty());
+    let can_be_handed_on = !cards.is_empty() && cards.iter().all(|card| !card.containers.is_empty());
     let cpu_milli = match choice {
         DeviceChoice::Cpu => CELL_CPU_MILLI,
         DeviceChoice::Any | DeviceChoice::Gpu => CELL_CPU_MILLI.saturating_mul(cores()),
     };
     let cells = cells.on(cards, cpu_milli);
     let runtime = |runtime, engine| RuntimeOffer { runtime, score, loops_max: None, engine };
-    // On a graphics device a container is given its nodes, so there have to be some.
+    // On a graphics device a container is given its cards, so that has to be possible.
     if cells.containers().is_some() && (choice == DeviceChoice::Cpu || can_be_handed_on) {
         device.offer.runtimes.push(runtime(Runtime::Container, None));
     }

@@ -125,6 +125,7 @@ impl Bubblewrap {
             cores: doors.is_none().then(|| job.limits.cpu_milli.div_ceil(1000)),
             doors: doors.unwrap_or_default(),
             identity: changes.then_some(identity),
+            groups: job.groups(),
             staged: if changes { sources.staged.clone() } else { Vec::new() },
             bwrap: self.program.clone(),
             options: options::options(job, &sources, &readable),

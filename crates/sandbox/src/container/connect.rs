@@ -111,10 +111,10 @@ fn hard_limit(limits: &str, name: &str) -> Option<u64> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn character() -> Character {
+    pub(in crate::container) fn character() -> Character {
         Character {
             podman: true,
             version: "4.3.1".into(),

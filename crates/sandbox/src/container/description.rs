@@ -65,7 +65,7 @@ fn host(
     seccomp: &str,
     parent: Option<&Path>,
 ) -> Result<HostConfig, Error> {
-    let (devices, device_requests) = devices(&job.devices, character);
+    let (devices, device_requests) = devices(&job.devices);
     let limits = &job.limits;
     Ok(HostConfig {
         readonly_rootfs: Some(true),
@@ -86,6 +86,7 @@ fn host(
         mounts: Some(mounts(job)?),
         devices,
         device_requests,
+        group_add: added(&job.groups(), character),
         // What it prints is read as it comes; kept by the engine, it could fill the disk.
         log_config: Some(HostConfigLogConfig { typ: Some("none".into()), config: None }),
         runtime: match config.isolation {
@@ -152,9 +153,18 @@ fn mounts(job: &Job) -> Result<Vec<Mount>, Error> {
     ])
 }
 
-/// Docker takes CDI names as requests to a driver; podman takes them where device nodes stand, and refuses them loudly where
-/// it is too old.
-fn devices(devices: &[Device], character: &Character) -> (Option<Vec<DeviceMapping>>, Option<Vec<DeviceRequest>>) {
+/// The groups of a program that could not use its devices otherwise. Without root an engine cannot give any but those that
+/// the worker's user has; podman is told to keep them.
+fn added(groups: &[u32], character: &Character) -> Option<Vec<String>> {
+    match (groups, character.rootless, character.podman) {
+        ([], _, _) | ([..], true, false) => None,
+        ([..], true, true) => Some(vec!["keep-groups".into()]),
+        ([..], false, _) => Some(groups.iter().map(ToString::to_string).collect()),
+    }
+}
+
+/// Docker takes CDI names as requests to a driver. podman takes none through this API; a job with one is refused before.
+fn devices(devices: &[Device]) -> (Option<Vec<DeviceMapping>>, Option<Vec<DeviceRequest>>) {
     let mut nodes = Vec::new();
     let mut names = Vec::new();
     for device in devices {
@@ -169,13 +179,45 @@ fn devices(devices: &[Device], character: &Character) -> (Option<Vec<DeviceMappi
                 };
                 nodes.push(node);
             }
-            Device::Cdi(name) if character.podman => {
-                nodes.push(DeviceMapping { path_on_host: Some(name.clone()), ..DeviceMapping::default() });
-            }
             Device::Cdi(name) => names.push(name.clone()),
         }
     }
     let request =
         DeviceRequest { driver: Some("cdi".into()), device_ids: Some(names.clone()), ..DeviceRequest::default() };
     ((!nodes.is_empty()).then_some(nodes), (!names.is_empty()).then(|| vec![request]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::container::connect::tests::character;
+
+    #[test]
+    fn nodes_are_mapped_and_names_are_requests_to_the_driver() {
+        let (nodes, requests) = devices(&[
+            Device::Node("/dev/dri/renderD128".into()),
+            Device::Cdi("nvidia.com/gpu=0".into()),
+            Device::Cdi("nvidia.com/gpu=1".into()),
+        ]);
+        let nodes = nodes.expect("nodes");
+        assert_eq!(nodes.len(), 1);
+        assert_eq!(nodes[0].path_in_container.as_deref(), Some("/dev/dri/renderD128"));
+        assert_eq!(nodes[0].cgroup_permissions.as_deref(), Some("rw"), "no new nodes are made of it");
+        let requests = requests.expect("requests");
+        assert_eq!(requests.len(), 1);
+        assert_eq!(requests[0].driver.as_deref(), Some("cdi"));
+        assert_eq!(requests[0].device_ids, Some(vec!["nvidia.com/gpu=0".into(), "nvidia.com/gpu=1".into()]));
+        assert_eq!(devices(&[]), (None, None));
+    }
+
+    #[test]
+    fn groups_of_devices_are_given_as_far_as_an_engine_can() {
+        let engine = |rootless, podman| Character { rootless, podman, ..character() };
+        for podman in [false, true] {
+            assert_eq!(added(&[], &engine(true, podman)), None);
+            assert_eq!(added(&[44, 105], &engine(false, podman)), Some(vec!["44".into(), "105".into()]));
+        }
+        assert_eq!(added(&[105], &engine(true, true)), Some(vec!["keep-groups".into()]));
+        assert_eq!(added(&[105], &engine(true, false)), None);
+    }
 }

@@ -106,4 +106,10 @@ impl Engine {
     pub fn name(&self) -> String {
         self.character.to_string()
     }
+
+    /// Whether it takes names of the Container Device Interface. podman does not through this API.
+    #[must_use]
+    pub fn takes_device_names(&self) -> bool {
+        !self.character.podman
+    }
 }

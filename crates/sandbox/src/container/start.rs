@@ -10,7 +10,7 @@ use crate::disk::Disk;
 use crate::ending::Exit;
 use crate::lines::{self, Sink, Splitter, Stream};
 use crate::supervise::{Watched, supervise};
-use crate::{Error, Identity, Job, Lines, Running};
+use crate::{Device, Error, Identity, Job, Lines, Running};
 use bollard::Docker;
 use bollard::container::{AttachContainerResults, LogOutput};
 use bollard::query_parameters::{
@@ -35,6 +35,9 @@ impl Engine {
     /// If the job asks for what it cannot have, or the engine refuses to make or start the container.
     pub async fn start(&self, job: Job, image: &Image) -> Result<(Running, Lines), Error> {
         job.check()?;
+        if !self.takes_device_names() && job.devices.iter().any(|device| matches!(device, Device::Cdi(_))) {
+            return Err(Error::Refused(format!("{} takes no names of devices through its socket", self.character)));
+        }
         self.watchdog.lock().unwrap_or_else(PoisonError::into_inner).ensure(&self.config)?;
         job.folder.prepare(Identity::for_programs(self.config.unprivileged))?;
         let disk = Disk::new(&job.folder, &job.limits)?;

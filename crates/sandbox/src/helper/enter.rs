@@ -34,6 +34,8 @@ pub(crate) struct Entry {
     pub(crate) cores: Option<u32>,
     /// Whom to become, if not who we are.
     pub(crate) identity: Option<Identity>,
+    /// Which groups to be in then, and no others.
+    pub(crate) groups: Vec<u32>,
     /// What to bind below [`STAGE`], and under which name, if the identity changes.
     pub(crate) staged: Vec<(PathBuf, String)>,
     pub(crate) bwrap: PathBuf,
@@ -68,7 +70,7 @@ fn enter(channel: &UnixStream) -> Step<std::convert::Infallible> {
     join(&entry)?;
     if let Some(identity) = entry.identity {
         stage(&entry.staged)?;
-        become_user(identity)?;
+        become_user(identity, &entry.groups)?;
     }
     tie_to_parent(entry.parent)?;
     become_bwrap(&entry, channel)
@@ -116,9 +118,10 @@ fn stage(staged: &[(PathBuf, String)]) -> Step<()> {
     Ok(())
 }
 
-fn become_user(identity: Identity) -> Step<()> {
+fn become_user(identity: Identity, groups: &[u32]) -> Step<()> {
+    let groups: Vec<_> = groups.iter().map(|group| rustix::process::Gid::from_raw(*group)).collect();
     let (uid, gid) = (rustix::process::Uid::from_raw(identity.uid), rustix::process::Gid::from_raw(identity.gid));
-    set_thread_groups(&[]).doing("leaving all groups")?;
+    set_thread_groups(&groups).doing("leaving all groups")?;
     set_thread_res_gid(gid, gid, gid).doing("becoming an ordinary group")?;
     set_thread_res_uid(uid, uid, uid).doing("becoming an ordinary user")
 }

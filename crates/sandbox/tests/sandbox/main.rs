@@ -10,6 +10,7 @@ mod cell;
 mod checkpoints;
 mod containers;
 mod death;
+mod devices;
 mod escapes;
 mod images;
 mod podman;

@@ -16,11 +16,11 @@ use gleaner_wire::render::{
 };
 use gleaner_wire::{Cause, Micros, Stage, Work};
 
-use super::Cells;
 use super::container::start_fault;
 use super::folder::{CellFolder, disk};
 use super::supervise::supervise;
 use super::task::{Task, failed, micros};
+use super::{Cells, once};
 use crate::content::Content;
 use crate::depot::Opened;
 use crate::failure::{End, Failure, Run};
@@ -97,7 +97,7 @@ impl Cells {
             folder: cell.folder.clone(),
             limits,
             network: Network::None,
-            devices: self.nodes(self.cards.len()),
+            devices: once(self.cards.iter().flat_map(|card| &card.processes)),
         })
     }
 }

@@ -7,11 +7,11 @@ use std::time::Duration;
 use gleaner_sandbox::{self as sandbox, Engine, ImageSource, Job, Limits, Network, Stream};
 use gleaner_wire::{Cause, Image, Millis, Sweep, Work};
 
-use super::Cells;
 use super::folder::CellFolder;
 use super::save::Saver;
 use super::supervise::{failure, supervise};
 use super::task::{Task, failed, micros};
+use super::{Cells, once};
 use crate::arguments;
 use crate::depot::Opened;
 use crate::failure::{End, Failure, Run};
@@ -173,7 +173,7 @@ impl Cells {
             folder: cell.folder.clone(),
             limits: self.limits(task),
             network: if ask.network { Network::Allowed } else { Network::None },
-            devices: self.nodes(usize::from(ask.cards)),
+            devices: once(self.cards.iter().take(usize::from(ask.cards)).flat_map(|card| &card.containers)),
         }
     }
 

@@ -22,6 +22,8 @@ use std::time::Duration;
 use gleaner_sandbox::{Bubblewrap, Device, Engine};
 use tokio::runtime::Handle;
 
+use crate::nodes::Access;
+
 /// What runs whole programs on one device.
 #[derive(Clone)]
 pub struct Cells {
@@ -34,8 +36,8 @@ pub struct Cells {
     containers: Option<Engine>,
     /// Renders.
     blender: Option<Arc<BlenderEngine>>,
-    /// The nodes of each of the device's cards; none of the processor.
-    cards: Vec<Vec<Device>>,
+    /// How each of the device's cards is reached; none of the processor.
+    cards: Vec<Access>,
     /// Thousandths of a processor core for each cell.
     cpu_milli: u32,
     /// What a program gets to save itself when the owner needs the device.
@@ -55,23 +57,23 @@ impl Cells {
 
     /// The same on a device with cards of its own.
     #[must_use]
-    pub fn on(&self, cards: Vec<Vec<Device>>, cpu_milli: u32) -> Self {
+    pub fn on(&self, cards: Vec<Access>, cpu_milli: u32) -> Self {
         Self { cards, cpu_milli, ..self.clone() }
     }
 
-    /// The nodes of each card.
-    pub fn cards(&self) -> &[Vec<Device>] {
+    /// How each card is reached.
+    pub fn cards(&self) -> &[Access] {
         &self.cards
     }
+}
 
-    /// The nodes of the first so many cards, each once: some belong to all cards of a maker.
-    fn nodes(&self, cards: usize) -> Vec<Device> {
-        let mut nodes: Vec<Device> = Vec::new();
-        for node in self.cards.iter().take(cards).flatten() {
-            if !nodes.contains(node) {
-                nodes.push(node.clone());
-            }
+/// Devices, each once: some belong to all cards of a maker.
+fn once<'a>(devices: impl IntoIterator<Item = &'a Device>) -> Vec<Device> {
+    let mut all: Vec<Device> = Vec::new();
+    for device in devices {
+        if !all.contains(device) {
+            all.push(device.clone());
         }
-        nodes
     }
+    all
 }
