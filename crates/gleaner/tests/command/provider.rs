@@ -194,7 +194,7 @@ fn an_image_of_a_registry_is_named_by_a_tag_and_fetched_by_its_digest() {
         network.run(&[&line[..], &[script]].concat()).succeeded();
         let said = walk(&network.folder().join(job)).into_iter().map(std::fs::read_to_string);
         let said: Vec<_> = said.map(|text| text.expect("text")).collect();
-        assert_eq!(said, [format!("hello 0 from outside\n")]);
+        assert_eq!(said, ["hello 0 from outside\n"]);
     }
     assert_eq!(podman.run(&["images", "--quiet"]).lines().count(), 1, "it stays for the next task");
     let told = network.run(&["run", "--image", &registry.name("box:9"), "--", "true"]);

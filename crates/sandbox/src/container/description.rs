@@ -212,7 +212,11 @@ mod tests {
 
     #[test]
     fn groups_of_devices_are_given_as_far_as_an_engine_can() {
-        let engine = |rootless, podman| Character { rootless, podman, ..character() };
+        let engine = |rootless, podman| {
+            let mut known = character();
+            (known.rootless, known.podman) = (rootless, podman);
+            known
+        };
         for podman in [false, true] {
             assert_eq!(added(&[], &engine(true, podman)), None);
             assert_eq!(added(&[44, 105], &engine(false, podman)), Some(vec!["44".into(), "105".into()]));
