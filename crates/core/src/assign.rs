@@ -5,9 +5,11 @@ use gleaner_wire::{Amount, Micros, Millis, State, TaskId};
 use crate::attempt::{Attempt, Why};
 use crate::data::Moving;
 use crate::effect::Effect;
-use crate::job::Group;
+use crate::job::{Group, Job};
+use crate::market::tier;
 use crate::place::SeatId;
 use crate::pool::Trigger;
+use crate::quote::uncovered_at;
 use crate::state::Core;
 
 /// A task of known length is paid for up to this many times its prediction, plus a second.
@@ -37,21 +39,31 @@ impl Core {
         let group = &job.groups[usize::from(task.group)];
         let Some(offered) = seat.runtime(group.plan.needs.runtime) else { return false };
         let predicted = self.programs.predict(group.program, offered.speed);
-        fund(seat.price, paid_span(group, task.index, predicted), predicted, job.money_left()).is_some()
+        let price = tier::price(seat.price, job.market.tier);
+        let span = paid_span(group, task.index, predicted);
+        fund(price, span, predicted, self.first_part(job, group, offered.speed), job.money_left()).is_some()
+    }
+
+    /// What an attempt of a quoted job starts with: its cap leaves nothing to set aside for what rarely happens.
+    fn first_part(&self, job: &Job, group: &Group, speed: u32) -> Option<Micros> {
+        job.quoted.as_ref().and_then(|_| self.programs.middle(group.program, speed))
     }
 
     /// Starts an attempt at an element that the caller has taken from its queue (or that already runs elsewhere).
     pub(crate) fn assign(&mut self, placement: &Placement, effects: &mut Vec<Effect>) -> Result<u32, OutOfMoney> {
         let Placement { seat: seat_id, task, why, twin } = *placement;
         let TaskId { job: job_id, group: group_at, index } = task;
+        let hedge = if twin.is_none() { self.hedge_after(task, seat_id) } else { None };
         let seat = &self.seats[seat_id.0 as usize];
-        let job = self.jobs.get_mut(&job_id).expect("only live jobs are placed");
-        let left = job.money_left();
-        let group = &mut job.groups[usize::from(group_at)];
+        let job = &self.jobs[&job_id];
+        let group = &job.groups[usize::from(group_at)];
         let offered = seat.runtime(group.plan.needs.runtime).expect("only fitting seats are chosen");
         let predicted = self.programs.predict(group.program, offered.speed);
-        let span = paid_span(group, index, predicted);
-        let (hold, time_ms) = fund(seat.price, span, predicted, left).ok_or(OutOfMoney)?;
+        let price = tier::price(seat.price, job.market.tier);
+        let (span, first) = (paid_span(group, index, predicted), self.first_part(job, group, offered.speed));
+        let (hold, time_ms) = fund(price, span, predicted, first, job.money_left()).ok_or(OutOfMoney)?;
+        let job = self.jobs.get_mut(&job_id).expect("only live jobs are placed");
+        let group = &mut job.groups[usize::from(group_at)];
         group.running += 1;
         group.tasks_running += u32::from(twin.is_none());
         job.running += 1;
@@ -72,7 +84,11 @@ impl Core {
             None => Moving::default(),
         };
         let expected = predicted.map(|predicted| self.now.after(Micros(wait.0 + predicted.0 + moving.time.0).millis()));
-        let suspect = expected.map_or(SUSPECT_UNKNOWN, |at| Millis(at.since(self.now).0 * 2 + 500));
+        let hedge = hedge.map(|delay| delay.after(Micros(wait.0).millis()));
+        let suspect = hedge.map_or_else(
+            || expected.map_or(SUSPECT_UNKNOWN, |at| Millis(at.since(self.now).0 * 2 + 500)),
+            |delay| delay.max(Millis(1)),
+        );
         let attempt = Attempt {
             job: job_id,
             group: group_at,
@@ -95,14 +111,22 @@ impl Core {
             moving,
             time_ms,
             hold,
-            price: seat.price,
+            price,
             twin,
             engine: offered.engine,
             resumed: group.checkpoints.contains_key(&index),
             replaced: 0,
+            uncovered_at: None,
+            risk: Micros(0),
+            notice: None,
+            saved: false,
         };
-        let wake = attempt.suspect_at.min(attempt.lease).min(attempt.deadline);
+        let starts = self.now.after(wait.millis()).after(moving.time.millis());
+        let uncovered_at = job.quoted.is_some().then(|| uncovered_at(price, hold, starts));
+        let attempt = Attempt { uncovered_at, ..attempt };
+        let wake = attempt.wakes_at();
         let slot = self.attempts.insert(attempt);
+        self.firmness.attempt_started(slot, job.market.tier);
         if let (Some(tail), Some(expected), None) = (&mut group.tail, expected, twin) {
             tail.insert((expected, slot));
         }
@@ -123,6 +147,8 @@ impl Core {
     /// Takes an attempt away from its seat, whatever became of it. Its twin, if it has one, goes on alone.
     pub(crate) fn release_attempt(&mut self, slot: u32, effects: &mut Vec<Effect>) -> Attempt {
         let attempt = self.attempts.remove(slot);
+        self.firmness.attempt_ended(slot);
+        self.take_off_risk(&attempt);
         let worker = &mut self.workers[attempt.worker.0 as usize];
         worker.attempts.swap_remove(attempt.position as usize);
         if let Some(moved) = worker.attempts.get(attempt.position as usize) {
@@ -207,8 +233,19 @@ fn paid_span(group: &Group, index: u32, predicted: Option<Micros>) -> Millis {
     }
 }
 
-/// What to set aside, and how long that lasts; `None` if too little is left for even a likely run.
-fn fund(price: Amount, span: Millis, predicted: Option<Micros>, left: Amount) -> Option<(Amount, Millis)> {
+/// What to set aside, and how long that lasts; `None` if too little is left for even a likely run. A `first` part is set
+/// aside where more can follow.
+fn fund(
+    price: Amount,
+    span: Millis,
+    predicted: Option<Micros>,
+    first: Option<Micros>,
+    left: Amount,
+) -> Option<(Amount, Millis)> {
+    if let Some(first) = first {
+        let part = price.per_second_over(first.min(span.micros()));
+        return (part <= left).then_some((part, span));
+    }
     let wanted = price.per_second_over(span.micros());
     if wanted <= left {
         return Some((wanted, span));

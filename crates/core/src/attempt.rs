@@ -4,6 +4,7 @@ use gleaner_wire::{Amount, AttemptId, JobId, Micros, Millis, WorkerId};
 use serde::{Deserialize, Serialize};
 
 use crate::data::Moving;
+use crate::market::tier::Notice;
 use crate::place::SeatId;
 
 /// Why an attempt was placed where it is.
@@ -17,6 +18,8 @@ pub(crate) enum Why {
     Second,
     /// The test of a worker on probation.
     Test,
+    /// Beside another one in a race.
+    Hedge,
 }
 
 /// One try of a task on one seat.
@@ -55,6 +58,23 @@ pub(crate) struct Attempt {
     pub resumed: bool,
     /// How many attempts at the task were called off for faster ones before this one.
     pub replaced: u8,
+    /// When more must be set aside for it, if its job was quoted.
+    pub uncovered_at: Option<Millis>,
+    /// What will be wasted if it wins a race, as far as one can tell; nothing if it runs beside no other.
+    pub risk: Micros,
+    /// Whether it must give its seat up.
+    pub notice: Option<Notice>,
+    /// Whether it has saved how far it is.
+    pub saved: bool,
+}
+
+impl Attempt {
+    /// When to look at it next.
+    pub fn wakes_at(&self) -> Millis {
+        let first = self.lease.min(self.deadline).min(self.suspect_at);
+        let notice = self.notice.map(|notice| notice.by);
+        self.uncovered_at.into_iter().chain(notice).fold(first, Millis::min)
+    }
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -16,14 +16,15 @@ impl Core {
         self.jobs.values().try_for_each(|job| self.check_job(job))?;
         self.check_attempts()?;
         self.check_holders()?;
+        self.check_firmness()?;
         self.check_workers()
     }
 
     fn check_job(&self, job: &Job) -> Result<(), String> {
         let order = self.ledger.balance(&Account::Order(job.id));
-        let open = if job.is_running() { job.price_max.0 - job.spent.0 } else { 0 };
+        let open = if job.is_running() { job.covered().0 - job.spent.0 } else { 0 };
         ensure(order == Amount(open), || format!("job {}: its order holds {order}, not {}", job.id, Amount(open)))?;
-        ensure(job.spent.0 + job.held.0 <= job.price_max.0, || format!("job {} is over its cap", job.id))?;
+        ensure(job.spent.0 + job.held.0 <= job.covered().0, || format!("job {} is over its cap", job.id))?;
         let done: u64 = job.groups.iter().map(|group| u64::from(group.done)).sum();
         ensure(done == job.done, || format!("job {}: {done} outputs, {} counted", job.id, job.done))?;
         for (at, group) in (0_u16..).zip(&job.groups) {

@@ -103,11 +103,13 @@ impl Core {
                 self.cancel_attempt(slot, effects);
             }
         }
+        self.let_go(id);
         for at in 0..groups {
             self.queue(id, at);
             self.leave_tail(id, at);
             self.opened.remove(&(id, at));
         }
+        self.take_back_backing(id);
         let name = self.share.name(requester);
         self.ledger.release(id, name);
         effects.push(Effect::AnnounceJob { job: id });
@@ -119,6 +121,10 @@ impl Core {
         let job = self.jobs.get_mut(&id).expect("only live jobs run out of money");
         job.out_of_money = true;
         let (running, groups) = (job.running, job.groups.len() as u16);
+        if running == 0 && self.back_all(id) {
+            return;
+        }
+        let job = &self.jobs[&id];
         if running == 0 {
             let left = job.tasks - job.done;
             let reason = format!(

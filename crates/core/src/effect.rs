@@ -1,6 +1,6 @@
 //! What the shell is asked to do. Effects carry ids, so performing one twice is harmless.
 use alloc::string::String;
-use gleaner_wire::{Amount, AttemptId, JobId, Runtime, WorkerId};
+use gleaner_wire::{Amount, AttemptId, JobId, Millis, Runtime, WorkerId};
 
 use crate::event::{Session, Ticket};
 
@@ -114,5 +114,14 @@ pub enum Effect {
     ArchiveJob {
         /// Which.
         job: JobId,
+    },
+    /// Tell the worker that somebody else pays more: it saves how far the attempt is and hands it back.
+    YieldAttempt {
+        /// Whom.
+        worker: WorkerId,
+        /// Which.
+        attempt: AttemptId,
+        /// Within how long.
+        by_ms: Millis,
     },
 }

@@ -4,6 +4,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use gleaner_wire::api::{ExplainView, ReasonView, RunningView, WaitingView};
+use gleaner_wire::market;
 use gleaner_wire::{InputSpec, JobId, Needs, State, WorkerId};
 
 use crate::attempt::{Attempt, Why};
@@ -66,6 +67,10 @@ impl Core {
             reasons.extend(self.unfinished_inputs(job, group));
         }
         if group.ready() > 0 {
+            if job.market.tier == market::Tier::Reserved && self.firmness.kept(job.id) > 0 {
+                let text = "reserved jobs keep at most half of the devices that fit; it waits for those it keeps";
+                reasons.push(reason("places_kept", text, None));
+            }
             if job.out_of_money {
                 reasons.push(reason("budget_held", "the price cap is set aside for what runs now", None));
             }
@@ -167,11 +172,12 @@ impl Core {
         let group = &job.groups[usize::from(attempt.group)];
         let speed = seat.runtime(group.plan.needs.runtime).map_or(0, |offered| offered.speed);
         let data = group.inputs.as_ref().map_or_else(String::new, |inputs| data_words(inputs, attempt));
-        let seat_words = format!("speed {speed}, {} GLN a second{data}", seat.price);
+        let seat_words = format!("speed {speed}, {} GLN a second{data}", attempt.price);
         let why = match attempt.why {
             Why::Idle => format!("the best idle device that fits ({seat_words})"),
             Why::Ahead => format!("short work, sent ahead to a device that will be free soon ({seat_words})"),
             Why::Second => format!("a second attempt, because the first is slow ({seat_words})"),
+            Why::Hedge => format!("beside another one in a race, where the first answer is paid ({seat_words})"),
             Why::Test => format!("the test of a worker on probation ({seat_words})"),
         };
         RunningView {
@@ -181,7 +187,7 @@ impl Core {
             since: attempt.placed,
             expected_at: attempt.expected,
             why,
-            second: attempt.why == Why::Second,
+            second: matches!(attempt.why, Why::Second | Why::Hedge),
         }
     }
 

@@ -43,6 +43,9 @@ impl Core {
 
     fn fail_quietly(&mut self, slot: u32, cause: Cause, detail: String, ran: Micros, effects: &mut Vec<Effect>) {
         let id = self.attempts.id(slot);
+        if self.consequence(self.attempts.at(slot), cause).payer == Payer::Requester {
+            self.cover_run(slot, ran);
+        }
         let attempt = self.release_attempt(slot, effects);
         self.doubt_holder(&attempt);
         let follows = self.consequence(&attempt, cause);

@@ -3,6 +3,7 @@ use alloc::vec::Vec;
 use core::hint::black_box;
 use core::ops::Bound;
 use gleaner_wire::job_file::Prefer;
+use gleaner_wire::market;
 use gleaner_wire::{JobId, Micros, Millis, TaskId, WorkerId};
 
 use crate::alarms::Alarm;
@@ -22,9 +23,17 @@ const FETCHED_AHEAD: usize = 32;
 /// Elements with a history of failures that find no seat, before the others wait too.
 const TROUBLED_TRIES_MAX: usize = 4096;
 
-enum Taken {
+pub(crate) enum Taken {
     Yes,
     No,
+}
+
+/// Whose tasks a seat takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Whose {
+    Any,
+    /// Only of jobs that cannot be outbid: they come first.
+    Firm,
 }
 
 /// What the index has for an element.
@@ -55,9 +64,17 @@ impl Core {
 
     /// Fills a seat with what waits, in fair order; an idle seat with nothing waiting looks for a slow attempt to double.
     fn feed(&mut self, seat: SeatId, effects: &mut Vec<Effect>) {
+        if let Some(job) = self.firmness.kept_for(seat) {
+            return self.feed_kept(seat, job, effects);
+        }
         for _ in 0..self.params.in_flight_max {
             let Some(tier) = self.tier(seat) else { break };
-            if !self.feed_one(seat, tier, effects) {
+            // A task of a reserved job may just have had the seat kept for it.
+            if self.firmness.kept_for(seat).is_some() {
+                break;
+            }
+            let took = self.firmness.has_soft_jobs() && self.feed_one(seat, tier, Whose::Firm, effects);
+            if !took && !self.feed_one(seat, tier, Whose::Any, effects) {
                 if tier == Tier::Idle {
                     self.rescue(seat, effects);
                 }
@@ -67,7 +84,7 @@ impl Core {
         self.relist(seat);
     }
 
-    fn feed_one(&mut self, seat: SeatId, tier: Tier, effects: &mut Vec<Effect>) -> bool {
+    fn feed_one(&mut self, seat: SeatId, tier: Tier, whose: Whose, effects: &mut Vec<Effect>) -> bool {
         let mut tried = None;
         for _ in 0..TRIES_MAX {
             let Some(next) = self.next_waiting(seat, tried) else { return false };
@@ -76,7 +93,7 @@ impl Core {
             if !self.holders.is_empty()
                 && self.params.data_aware
                 && let Some((job, group)) = self.waiting_with_data(seat, shape, requester)
-                && let Taken::Yes = self.take_for(seat, tier, job, group, effects)
+                && let Taken::Yes = self.take_for(seat, tier, (job, group), whose, effects)
             {
                 return true;
             }
@@ -87,7 +104,7 @@ impl Core {
                 else {
                     break;
                 };
-                if let Taken::Yes = self.take_for(seat, tier, job, group, effects) {
+                if let Taken::Yes = self.take_for(seat, tier, (job, group), whose, effects) {
                     return true;
                 }
                 last = Bound::Excluded((job, group));
@@ -120,8 +137,16 @@ impl Core {
     }
 
     /// Takes one element of a group for a seat, unless it had better wait.
-    fn take_for(&mut self, seat: SeatId, tier: Tier, job: JobId, at: u16, effects: &mut Vec<Effect>) -> Taken {
-        if self.holds_back(seat, tier, job, at) {
+    pub(crate) fn take_for(
+        &mut self,
+        seat: SeatId,
+        tier: Tier,
+        (job, at): (JobId, u16),
+        whose: Whose,
+        effects: &mut Vec<Effect>,
+    ) -> Taken {
+        let soft = self.jobs.get(&job).is_some_and(|job| job.market.tier == market::Tier::Interruptible);
+        if soft && whose == Whose::Firm || self.holds_back(seat, tier, job, at) {
             return Taken::No;
         }
         let worker = self.seats[seat.0 as usize].worker;
@@ -151,6 +176,7 @@ impl Core {
         group.take(task.index);
         group.held_back_until = None;
         self.queue(task.job, task.group);
+        self.keep(seat, task.job);
         Taken::Yes
     }
 
@@ -208,9 +234,10 @@ impl Core {
                 continue;
             }
             let task = TaskId { job, group: at, index };
-            let best = match has_data {
-                true => self.best_seat_with_data(task, &mut first_rank, &mut holders),
-                false => self.best_seat(task, &mut first_rank),
+            let best = match (self.kept_seat(task), has_data) {
+                (Some((seat, tier)), _) => Found::Seat(seat, tier),
+                (None, true) => self.best_seat_with_data(task, &mut first_rank, &mut holders),
+                (None, false) => self.best_seat(task, &mut first_rank),
             };
             if let Found::TooDear = best {
                 self.stop_if_too_dear(task, effects);
@@ -231,6 +258,7 @@ impl Core {
             }
         }
         self.queue(job, at);
+        self.outbid(job, at, effects);
     }
 
     /// Reads the seats that are likely next, and their workers, all at once: the processor then fetches them from memory
@@ -307,7 +335,10 @@ impl Core {
     /// Work goes ahead to a busy seat only if it is short and there is enough for everyone. A slow seat does not get a
     /// task that the rest of the fleet would finish sooner, queue included, unless the rest had that time and took nothing:
     /// the fast ones may be unable to have just this task.
-    fn holds_back(&mut self, seat: SeatId, tier: Tier, job: JobId, at: u16) -> bool {
+    pub(crate) fn holds_back(&mut self, seat: SeatId, tier: Tier, job: JobId, at: u16) -> bool {
+        if self.keeps_enough(seat, job, at) {
+            return true;
+        }
         let state = &self.jobs[&job];
         let group = &state.groups[usize::from(at)];
         if group.inputs.is_some() && self.params.data_aware {

@@ -12,8 +12,10 @@ use serde::{Deserialize, Serialize};
 use crate::data::Inputs;
 use crate::engine;
 use crate::learn::ProgramId;
+use crate::market::race;
 use crate::place::ShapeId;
 use crate::plan;
+use crate::quote::Quoted;
 use crate::share::RequesterId;
 
 /// Workers that one order can pay and hold to their stake; the contracts have the same limit.
@@ -83,6 +85,8 @@ pub(crate) struct Trouble {
     pub failures: u32,
     /// Whether it ran out of the time that was predicted, and now gets all that the job allows.
     pub full_time: bool,
+    /// How often it had to give its seat up.
+    pub moves: u8,
 }
 
 impl Trouble {
@@ -129,6 +133,8 @@ pub(crate) struct Group {
     pub tail: Option<BTreeSet<(Millis, u32)>>,
     /// How many runs were known when the tail was built.
     pub tail_runs: u32,
+    /// When a second worker may take a task, on the reference machine, and how many runs that rests on.
+    pub hedge: Option<(u32, u64)>,
     /// Until when slow seats are left idle in favour of faster ones; past it they may have the work after all.
     pub held_back_until: Option<Millis>,
     /// Whether it stands in its shape's queue.
@@ -258,6 +264,12 @@ pub(crate) struct Job {
     pub share_points: u32,
     /// Every paid attempt, if there is an order.
     pub paid: Vec<Paid>,
+    /// What its races came to.
+    pub race: race::Tally,
+    /// Attempts that were moved for somebody who pays more.
+    pub moved: u64,
+    /// What it was quoted.
+    pub quoted: Option<Quoted>,
 }
 
 impl Job {
@@ -279,7 +291,7 @@ impl Job {
 
     /// What may still be set aside.
     pub fn money_left(&self) -> Amount {
-        Amount(self.price_max.0 - self.spent.0 - self.held.0)
+        Amount(self.covered().0 - self.spent.0 - self.held.0)
     }
 }
 

@@ -45,6 +45,10 @@ pub struct Params {
     pub score_min: [u32; Runtime::ALL.len()],
     /// The stake that must stand behind every worker, where money is on a chain.
     pub stake_min: Amount,
+    /// How much of what is paid in races may be wasted, in hundredths of a percent.
+    pub waste_share_points: u32,
+    /// How long an attempt that is outbid has to save how far it is and hand itself back.
+    pub notice_ms: Millis,
 }
 
 impl Default for Params {
@@ -70,6 +74,8 @@ impl Default for Params {
             screening: false,
             score_min: [10, 1, 1, 1],
             stake_min: Amount::ZERO,
+            waste_share_points: 1000,
+            notice_ms: Millis(10_000),
         }
     }
 }

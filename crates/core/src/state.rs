@@ -12,10 +12,12 @@ use crate::event::Event;
 use crate::job::Job;
 use crate::learn::Programs;
 use crate::ledger::Ledger;
+use crate::market::tier::Firmness;
 use crate::memo::Memo;
 use crate::params::Params;
 use crate::place::{Classes, Index, Seat, SeatId, Shapes};
 use crate::pool::Worker;
+use crate::quote::Errors;
 use crate::share::Share;
 
 /// Counters since the hub was made; for metrics.
@@ -53,6 +55,22 @@ pub struct Totals {
     pub tasks_queued: u64,
     /// Jobs running now.
     pub jobs_running: u64,
+    /// How far the cost of jobs was from their quotes.
+    pub quote_price_errors: Errors,
+    /// How far the time of jobs was from their quotes.
+    pub quote_time_errors: Errors,
+    /// Quoted jobs that the platform paid a part of.
+    pub quotes_backed: u64,
+    /// What it paid for them.
+    pub quote_backing: Amount,
+    /// Attempts beside others in races.
+    pub hedges: u64,
+    /// Device time of paid answers in races, in microseconds.
+    pub race_paid_micros: u64,
+    /// Device time of attempts that lost a race, in microseconds.
+    pub race_wasted_micros: u64,
+    /// Attempts that were moved for somebody who pays more.
+    pub attempts_moved: u64,
 }
 
 /// The state. `apply` changes it; everything else reads.
@@ -81,6 +99,8 @@ pub struct Core {
     pub(crate) programs: Programs,
     pub(crate) memo: Memo,
     pub(crate) alarms: Alarms,
+    /// Who keeps which seat, and who can be outbid.
+    pub(crate) firmness: Firmness,
     pub(crate) totals: Totals,
     /// Seats that may take work, and groups that may be placed, when the current event is done with.
     #[serde(skip)]
@@ -121,6 +141,7 @@ impl Core {
             programs: Programs::default(),
             memo: Memo::default(),
             alarms: Alarms::default(),
+            firmness: Firmness::default(),
             totals: Totals::default(),
             hungry: Vec::new(),
             opened: BTreeSet::new(),

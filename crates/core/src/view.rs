@@ -3,7 +3,7 @@ use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use gleaner_wire::api::{
-    FailureView, GroupView, JobState, JobSummary, JobView, LedgerView, PriceView, TallyView, WorkerView,
+    FailureView, GroupView, JobState, JobSummary, JobView, LedgerView, MarketView, PriceView, TallyView, WorkerView,
 };
 use gleaner_wire::{Amount, AttemptId, DeviceKind, JobId, Output, WorkerId, WorkerKey};
 
@@ -54,6 +54,8 @@ impl Core {
             groups: job.groups.iter().map(|group| self.group_view(group)).collect(),
             workers: workers.collect(),
             failures: job.failures.iter().map(|failure| self.failure_view(job, failure)).collect(),
+            quoted: job.quoted_view(),
+            market: self.market_view(job),
         })
     }
 
@@ -223,7 +225,7 @@ impl Core {
             known: job.known,
             running: job.running,
             retried: job.retried,
-            spent: job.spent,
+            spent: job.charged(),
             price_max: job.price_max,
             submitted_at: job.submitted_at,
             ended_at: job.ended_at,
@@ -241,6 +243,17 @@ impl Core {
             queued: u64::from(group.ready()),
             saved: group.checkpoints.len() as u64,
             predicted_micros: self.programs.predict(group.program, SPEED_REFERENCE).map(|micros| micros.0),
+        }
+    }
+
+    fn market_view(&self, job: &Job) -> MarketView {
+        MarketView {
+            market: job.market,
+            paid_micros: job.tallies.values().map(|tally| tally.ran.0).sum(),
+            wasted_micros: job.race.wasted.0,
+            hedges: job.race.hedges,
+            moved: job.moved,
+            kept: self.firmness.kept(job.id),
         }
     }
 

@@ -51,6 +51,15 @@ enum Verb {
         #[arg(long, value_name = "SEED", default_value_t = 1)]
         from: u64,
     },
+    /// Show how far quotes are from what jobs then cost and take, as more of their kind has run
+    Quotes {
+        /// How many seeds for each length of history
+        #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=10_000))]
+        seeds: u64,
+        /// The first seed
+        #[arg(long, value_name = "SEED", default_value_t = 1)]
+        from: u64,
+    },
 }
 
 /// What a run took of the machine; not part of what follows from a seed.
@@ -66,6 +75,7 @@ pub fn perform(args: &Args) -> Result<ExitCode> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     match (&args.verb, args.seeds) {
         (Some(Verb::Compare { seeds, from }), _) => compare(*from, *seeds, args.json),
+        (Some(Verb::Quotes { seeds, from }), _) => quotes(*from, *seeds, args.json),
         (None, Some(seeds)) => many(args, seeds, threads),
         (None, None) => one(args),
     }
@@ -177,6 +187,32 @@ fn compare(from: u64, seeds: u64, as_json: bool) -> Result<ExitCode> {
         };
         let (fast, balanced) = (over(|one| one.fast_ms), over(|one| one.balanced_ms));
         data(&format!("{name:26}{:>12}{fast:>12}{balanced:>16}", span(Millis(median))))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn quotes(from: u64, seeds: u64, as_json: bool) -> Result<ExitCode> {
+    let rows = match gleaner_sim::quotes(from, seeds) {
+        Ok(rows) => rows,
+        Err(violation) => return Ok(failed(&violation)),
+    };
+    if as_json {
+        json(&rows)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let part = |mille: u64| format!("{}.{} %", mille / 10, mille % 10);
+    data(&format!("16 uneven machines, jobs of 20 to 120 tasks; medians over {}", count(seeds, "seed")))?;
+    data("TASKS BEFORE  ERROR OF PRICE  ERROR OF TIME  WIDTH OF RANGE  WITHIN IT  WITHIN BINDING PRICE")?;
+    for row in rows {
+        data(&format!(
+            "{:>12}{:>16}{:>15}{:>16}{:>11}{:>22}",
+            grouped(row.history),
+            part(row.price_mille),
+            part(row.time_mille),
+            part(row.range_mille),
+            part(row.within_mille),
+            part(row.covered_mille)
+        ))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -4,14 +4,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use gleaner_core::ledger::Account;
-use gleaner_core::{Core, Effect, Event, Ticket};
+use gleaner_core::{Core, Effect, Event, Ticket, tier_price};
 use gleaner_wire::api::JobState;
-use gleaner_wire::{Amount, AttemptId, Finished, InputSpec, JobId, Outcome, Output, WorkerId};
+use gleaner_wire::market::Tier;
+use gleaner_wire::{Amount, AttemptId, Finished, InputSpec, JobId, Millis, Outcome, Output, WorkerId};
 
 use crate::job_plan::JobPlan;
 use crate::order_books::OrderBooks;
 use crate::scenario::Scenario;
 use crate::test_books::TestBooks;
+
+/// Alarms ring a little later than they are set for.
+const NOTICE_SLACK: Millis = Millis(100);
 
 /// An attempt that was started.
 struct Started {
@@ -54,6 +58,8 @@ pub(crate) struct Books {
     /// Where money is on a chain.
     orders: Option<OrderBooks>,
     tests: TestBooks,
+    /// Attempts that were told to give their seats up, and by when they must have.
+    notices: BTreeMap<AttemptId, Millis>,
 }
 
 impl Books {
@@ -67,6 +73,7 @@ impl Books {
             earned: Vec::new(),
             orders: OrderBooks::new(scenario),
             tests: TestBooks::new(scenario.screening),
+            notices: BTreeMap::new(),
         }
     }
 
@@ -110,6 +117,29 @@ impl Books {
             | Event::OrderClosed(_)
             | Event::TermsSeen { .. }
             | Event::StakeSeen { .. } => Ok(Claim::default()),
+        }
+    }
+
+    /// The hub was away: what was due meanwhile is done a moment after it is back.
+    pub fn hub_came_back(&mut self, now: Millis) {
+        self.notices.values_mut().for_each(|by| *by = (*by).max(now.after(NOTICE_SLACK)));
+    }
+
+    /// Whoever is told to give its seat up has done so in time, and only what is interruptible is told.
+    pub fn check_notices(&mut self, core: &Core, now: Millis, effects: &[Effect]) -> Result<(), String> {
+        for effect in effects {
+            if let Effect::YieldAttempt { attempt, by_ms, .. } = effect {
+                let started = self.attempts.get(attempt).ok_or("an attempt is to give way that was never started")?;
+                let plan = &self.plans[self.jobs[&started.job].plan];
+                let soft = plan.file.market.tier == Tier::Interruptible;
+                ensure(soft, || format!("attempt {attempt} is to give way and cannot be outbid"))?;
+                self.notices.insert(*attempt, now.after(*by_ms).after(NOTICE_SLACK));
+            }
+        }
+        self.notices.retain(|attempt, _| core.runs(*attempt));
+        match self.notices.iter().find(|(_, by)| **by < now) {
+            Some((attempt, _)) => Err(format!("attempt {attempt} was to give way and runs on")),
+            None => Ok(()),
         }
     }
 
@@ -214,7 +244,8 @@ impl Books {
             | Effect::RefuseJob { .. }
             | Effect::AnnounceJob { .. }
             | Effect::AnnounceWorker { .. }
-            | Effect::AnnounceFailure { .. } => Ok(()),
+            | Effect::AnnounceFailure { .. }
+            | Effect::YieldAttempt { .. } => Ok(()),
         }
     }
 
@@ -232,7 +263,7 @@ impl Books {
         ensure(!booked.done.contains(&(group, index)), || format!("{} is started again after it was done", name()))?;
         self.orders.as_ref().map_or(Ok(()), |orders| orders.start(worker, job))?;
         self.tests.start(core, worker, &start)?;
-        let price = device.price_per_second;
+        let price = tier_price(device.price_per_second, self.plans[booked.plan].file.market.tier);
         let before = self.attempts.insert(attempt, Started { worker, job, group, index, price, ended: false });
         ensure(before.is_none(), || format!("attempt {attempt} was started twice"))
     }

@@ -16,11 +16,13 @@ mod fetching;
 mod hub;
 mod hub_side;
 mod job_plan;
+mod market_plan;
 mod order_books;
 #[cfg(test)]
 mod order_properties;
 #[cfg(test)]
 mod properties;
+mod quotes;
 mod report;
 mod scenario;
 mod seeds;
@@ -34,6 +36,7 @@ mod world;
 
 pub use compare::{Comparison, DataComparison, compare, compare_data, median};
 pub use faults::{Faults, FaultsError};
+pub use quotes::{QuoteErrors, quotes};
 pub use report::{Report, Violation};
 pub use seeds::{Summary, many, small};
 

@@ -54,6 +54,7 @@ impl Trace {
                 let why = verdict.as_ref().err().map_or("", String::as_str);
                 (14, worker.0.into(), u64::from(*device) << 8 | *runtime as u64, why)
             }
+            Effect::YieldAttempt { worker, attempt, .. } => (15, worker.0.into(), attempt.0, ""),
         };
         let mut record = [kind; 17];
         record[1..9].copy_from_slice(&first.to_le_bytes());

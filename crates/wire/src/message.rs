@@ -127,6 +127,13 @@ pub enum ToWorker {
         /// The score by which it is chosen from now on, or why it gets no work.
         verdict: Result<u32, String>,
     },
+    /// Somebody pays more for the place of this attempt: save how far it is and hand it back as cancelled.
+    Yield {
+        /// Which.
+        attempt: AttemptId,
+        /// Within how long; then it is taken away.
+        by_ms: Millis,
+    },
 }
 
 /// From worker to hub.

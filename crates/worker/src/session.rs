@@ -136,7 +136,8 @@ impl Sessions<'_> {
             | ToWorker::Acknowledge { .. }
             | ToWorker::Forget(_)
             | ToWorker::Paused(_)
-            | ToWorker::Screened { .. } => return Err(lost(NO_SENSE)),
+            | ToWorker::Screened { .. }
+            | ToWorker::Yield { .. } => return Err(lost(NO_SENSE)),
         };
         let hello = ToHub::Hello {
             protocol: PROTOCOL,
@@ -160,7 +161,8 @@ impl Sessions<'_> {
             | ToWorker::Acknowledge { .. }
             | ToWorker::Forget(_)
             | ToWorker::Paused(_)
-            | ToWorker::Screened { .. } => Err(lost(NO_SENSE)),
+            | ToWorker::Screened { .. }
+            | ToWorker::Yield { .. } => Err(lost(NO_SENSE)),
         }
     }
 

@@ -32,6 +32,7 @@ impl Core {
             match outcome {
                 Outcome::Done(output) => self.finish(slot, output, ran, effects),
                 Outcome::Failed { cause, detail } => self.fail(slot, cause, clipped(&detail), ran, effects),
+                Outcome::Cancelled if at.notice.is_some() => self.move_attempt(slot, ran, effects),
                 Outcome::Cancelled => {
                     self.fail(slot, Cause::RefusedByOwner, "the worker stopped it".into(), ran, effects);
                 }
@@ -42,10 +43,13 @@ impl Core {
     /// The first good result of a task: it is paid, learned from and passed on; a second attempt is called off.
     fn finish(&mut self, slot: u32, output: Output, ran: Micros, effects: &mut Vec<Effect>) {
         let id = self.attempts.id(slot);
+        self.cover_run(slot, ran);
         let attempt = self.release_attempt(slot, effects);
+        let loser = attempt.twin.map(|twin| self.attempts.at(twin).clone());
         if let Some(twin) = attempt.twin {
             self.call_off(twin, effects);
         }
+        self.end_race(&attempt, ran, loser.as_ref());
         self.pay(&attempt, id, ran, true);
         let job = self.jobs.get_mut(&attempt.job).expect("an attempt's job is there");
         let tally = job.tallies.entry(attempt.worker).or_default();
@@ -114,8 +118,12 @@ impl Core {
         let Some(slot) = self.attempts.slot(attempt) else { return };
         let at = self.attempts.at(slot);
         let (job, group, index) = (at.job, usize::from(at.group), at.index);
-        if at.worker == worker
-            && let Some(state) = self.jobs.get_mut(&job)
+        if at.worker == worker {
+            self.attempts.at_mut(slot).saved = true;
+        } else {
+            return;
+        }
+        if let Some(state) = self.jobs.get_mut(&job)
             && state.groups[group].checkpoints.insert(index, checkpoint).is_none()
         {
             effects.push(Effect::AnnounceJob { job });

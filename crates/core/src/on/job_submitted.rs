@@ -12,7 +12,9 @@ use crate::effect::Effect;
 use crate::event::Ticket;
 use crate::job::{Group, Job, Phase, program_key, work_hash};
 use crate::ledger::Account;
+use crate::market::{race, tier};
 use crate::plan::{self, Graph};
+use crate::quote::Quoted;
 use crate::state::Core;
 
 /// Jobs that one hub works on at a time.
@@ -49,6 +51,7 @@ impl Core {
         let job = self.new_job(id, submission, requester, reserved, graph, order);
         let (tasks, deadline, ordered) = (job.tasks, job.deadline, job.order.is_some());
         self.submissions.insert(submission, id);
+        self.firmness.job_came(job.market.tier);
         self.jobs.insert(id, job);
         self.alarms.set(deadline, Alarm::Job(id));
         effects.push(Effect::AcceptJob { ticket, job: id, tasks, reserved });
@@ -78,6 +81,9 @@ impl Core {
     ) -> Result<Amount, String> {
         if self.jobs.len() >= JOBS_MAX {
             return Err(format!("the hub has {JOBS_MAX} jobs in hand; try again later"));
+        }
+        if let Some(quote) = &graph.quote {
+            graph.fits_quote(quote, self.now)?;
         }
         let cap = graph.price_max.unwrap_or(self.params.price_max_default);
         match order {
@@ -169,8 +175,11 @@ impl Core {
             order,
             crew: BTreeSet::new(),
             locked: false,
-            share_points: self.params.platform_share_points,
+            share_points: tier::share_points(market.tier, self.params.platform_share_points),
             paid: Vec::new(),
+            race: race::Tally::default(),
+            moved: 0,
+            quoted: graph.quote.map(|quote| Quoted { quote, backed: Amount::ZERO }),
         }
     }
 
@@ -220,6 +229,7 @@ impl Core {
             tail: None,
             tail_runs: 0,
             held_back_until: None,
+            hedge: None,
             queued: false,
             plan,
         }

@@ -12,7 +12,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use gleaner_wire::job_file::{JobFile, Prefer};
 use gleaner_wire::market::Market;
-use gleaner_wire::{Amount, Extent, Millis, Needs, TASKS_MAX, TaskSpec};
+use gleaner_wire::{Amount, Extent, Millis, Needs, Quote, TASKS_MAX, TaskSpec};
 use serde::{Deserialize, Serialize};
 
 pub use error::{Error, Reason};
@@ -35,6 +35,8 @@ pub struct Graph {
     pub price_max: Option<Amount>,
     /// The time limit of the whole job.
     pub time_max: Millis,
+    /// What the hub has promised for it; the shell has seen its own signature under it.
+    pub quote: Option<Quote>,
     /// The `[[task]]`s, in the order of the file.
     pub groups: Vec<Group>,
 }
@@ -78,7 +80,7 @@ pub fn plan(file: &JobFile) -> Result<Graph, Error> {
     let groups = groups.map(|(at, _)| group::plan_group(file, at, &names, &extents)).collect::<Result<Vec<_>, _>>()?;
     order::refuse_cycles(file, &names)?;
     let (prefer, market, price_max) = (file.prefer, file.market, file.budget.price_max);
-    Ok(Graph { name: file.name.clone(), prefer, market, price_max, time_max, groups })
+    Ok(Graph { name: file.name.clone(), prefer, market, price_max, time_max, quote: None, groups })
 }
 
 /// What the elements of each group are; refused where there are more than the limit in all.

@@ -10,6 +10,7 @@ mod placement;
 mod process;
 mod programs;
 mod provider;
+mod quotes;
 mod throughput;
 
 use std::path::PathBuf;
@@ -83,6 +84,12 @@ enum What {
         #[arg(long)]
         scene: PathBuf,
     },
+    /// Quotes a second
+    Quotes {
+        /// How many workers are connected
+        #[arg(long, default_value_t = 100_000)]
+        workers: u32,
+    },
     /// Hold connections for a measurement
     #[command(hide = true)]
     HoldConnections,
@@ -109,6 +116,7 @@ async fn measure(what: &What) -> Result<Vec<Figure>> {
         What::Efficiency { tasks_each } => efficiency::measure(*tasks_each).await,
         What::Provider { image, scene } => provider::measure(image, scene).await,
         What::Money => money::measure().await,
+        What::Quotes { workers } => quotes::measure(*workers),
         What::HoldConnections => memory::hold_connections().await.map(|()| Vec::new()),
     }
 }

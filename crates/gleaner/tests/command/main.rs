@@ -30,5 +30,6 @@ mod page;
 mod processes;
 mod provider;
 mod quote;
+mod race;
 mod snapshots;
 mod training;
