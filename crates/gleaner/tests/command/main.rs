@@ -33,6 +33,7 @@ mod page;
 mod processes;
 mod provider;
 mod quote;
+mod race;
 mod receipts;
 mod snapshots;
 mod training;
