@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use gleaner_wire::api::{QuoteView, Submitted};
 use gleaner_wire::job_file::{JOB_FILE_BYTES_MAX, JobFile, JobFileError, line_of};
 use gleaner_wire::render::steps;
-use gleaner_wire::{Hash, JobId, SignedOrder, WorkerKey};
+use gleaner_wire::{Hash, JobId, SignedOrder, SignedQuote, WorkerKey};
 use reqwest::Method;
 use tokio::sync::watch;
 
@@ -22,9 +22,17 @@ pub struct Draft {
     /// For each task the one of the file that it came from: a rendering is several steps.
     origins: Vec<usize>,
     submission: u128,
+    /// The quote that it is ordered by.
+    quote: Option<SignedQuote>,
 }
 
 impl Draft {
+    /// Orders it by a quote: its cap is the quoted price, to the unit.
+    pub fn order_by(&mut self, quote: SignedQuote) {
+        (self.file.prefer, self.file.budget.price_max) = (quote.quote.prefer, Some(quote.quote.price));
+        self.quote = Some(quote);
+    }
+
     /// Reads a job file: TOML, or JSON if its name ends so.
     pub fn read(path: &Path) -> Result<Self, Error> {
         let size = std::fs::metadata(path).map_err(Error::file("read the job file", path))?.len();
@@ -40,14 +48,14 @@ impl Draft {
             JobFileError::TooLarge(_) | JobFileError::Json(_) => wrong(None, error.to_string()),
         })?;
         let origins = steps(&mut file);
-        Ok(Self { file, path: path.to_path_buf(), text, origins, submission: fresh_submission(path)? })
+        Ok(Self { file, path: path.to_path_buf(), text, origins, submission: fresh_submission(path)?, quote: None })
     }
 
     /// A job that was made in memory; its paths start from this folder.
     pub fn made(mut file: JobFile, folder: &Path) -> Result<Self, Error> {
         let origins = steps(&mut file);
         let path = folder.join("the command line");
-        Ok(Self { file, text: String::new(), origins, submission: fresh_submission(&path)?, path })
+        Ok(Self { file, text: String::new(), origins, submission: fresh_submission(&path)?, quote: None, path })
     }
 
     /// The place in the file as its writer knows it.
@@ -196,6 +204,13 @@ impl Client {
         let request = self.connection.request(Method::POST, "/jobs").body(package.body.clone());
         let request = request.header("content-type", "application/json");
         let request = request.header("idempotency-key", format!("{:032x}", draft.submission));
+        let request = match &draft.quote {
+            Some(quote) => {
+                let text = serde_json::to_string(quote).map_err(|error| Error::answer(self.url(), error))?;
+                request.header("gleaner-quote", text)
+            }
+            None => request,
+        };
         let request = match order {
             Some(order) => {
                 let text = serde_json::to_string(order).map_err(|error| Error::answer(self.url(), error))?;

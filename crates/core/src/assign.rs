@@ -5,9 +5,11 @@ use gleaner_wire::{Amount, JobId, Micros, Millis, State, TaskId};
 use crate::attempt::{Attempt, Why};
 use crate::data::Moving;
 use crate::effect::Effect;
-use crate::job::Group;
+use crate::job::{Group, Job};
+use crate::market::tier;
 use crate::place::SeatId;
 use crate::pool::Trigger;
+use crate::quote::uncovered_at;
 use crate::state::Core;
 
 /// A task of known length is paid for up to this many times its prediction, plus a second.
@@ -33,32 +35,49 @@ pub(crate) struct Placement {
 
 impl Core {
     /// Whether the job can pay for an attempt at this element on this seat.
-    pub(crate) fn can_pay(&self, seat: SeatId, task: TaskId) -> bool {
-        let seat = &self.seats[seat.0 as usize];
+    pub(crate) fn can_pay(&self, id: SeatId, task: TaskId) -> bool {
+        let seat = &self.seats[id.0 as usize];
         let job = &self.jobs[&task.job];
         let group = &job.groups[usize::from(task.group)];
         let Some(offered) = seat.runtime(group.plan.needs.runtime) else { return false };
         let predicted = self.programs.predict(group.program, offered.speed);
-        fund(seat.price, paid_span(group, task.index, predicted), predicted, job.money_left()).is_some()
+        let (price, first) = (self.price_for(id, job), self.first_part(job, group, offered.speed));
+        fund(price, paid_span(group, task.index, predicted), predicted, first, job.money_left()).is_some()
+    }
+
+    /// What a second on a seat costs a job that did not just win it by auction.
+    fn price_for(&self, seat: SeatId, job: &Job) -> Amount {
+        let won = self.firmness.won_price(seat, job.id);
+        tier::price(won.unwrap_or(self.seats[seat.0 as usize].price), job.market.tier)
+    }
+
+    /// What an attempt of a quoted job starts with: its cap leaves nothing to set aside for what rarely happens.
+    fn first_part(&self, job: &Job, group: &Group, speed: u32) -> Option<Micros> {
+        job.quoted.as_ref().and_then(|_| self.programs.middle(group.program, speed))
     }
 
     /// Starts an attempt at an element that the caller has taken from its queue (or that already runs elsewhere).
     pub(crate) fn assign(&mut self, placement: &Placement, effects: &mut Vec<Effect>) -> Result<u32, OutOfMoney> {
         let Placement { seat: seat_id, task, why, twin, price } = *placement;
         let TaskId { job: job_id, group: group_at, index } = task;
-        let seat = &self.seats[seat_id.0 as usize];
-        let job = self.jobs.get_mut(&job_id).expect("only live jobs are placed");
         let audit = matches!(why, Why::Audit(_));
-        let left = job.money_left();
-        let group = &mut job.groups[usize::from(group_at)];
+        let hedge = if twin.is_none() && !audit { self.hedge_after(task, seat_id) } else { None };
+        let seat = &self.seats[seat_id.0 as usize];
+        let job = &self.jobs[&job_id];
+        let group = &job.groups[usize::from(group_at)];
         let offered = seat.runtime(group.plan.needs.runtime).expect("only fitting seats are chosen");
         let predicted = self.programs.predict(group.program, offered.speed);
+        let price = price.map_or_else(|| self.price_for(seat_id, job), |price| tier::price(price, job.market.tier));
         let span = paid_span(group, index, predicted);
-        let price = price.unwrap_or(seat.price);
         let (hold, time_ms) = match audit {
             true => (Amount::ZERO, span),
-            false => fund(price, span, predicted, left).ok_or(OutOfMoney)?,
+            false => {
+                let first = self.first_part(job, group, offered.speed);
+                fund(price, span, predicted, first, job.money_left()).ok_or(OutOfMoney)?
+            }
         };
+        let job = self.jobs.get_mut(&job_id).expect("only live jobs are placed");
+        let group = &mut job.groups[usize::from(group_at)];
         if !audit {
             group.running += 1;
             group.tasks_running += u32::from(twin.is_none());
@@ -81,7 +100,11 @@ impl Core {
             None => Moving::default(),
         };
         let expected = predicted.map(|predicted| self.now.after(Micros(wait.0 + predicted.0 + moving.time.0).millis()));
-        let suspect = expected.map_or(SUSPECT_UNKNOWN, |at| Millis(at.since(self.now).0 * 2 + 500));
+        let hedge = hedge.map(|delay| delay.after(Micros(wait.0).millis()));
+        let suspect = hedge.map_or_else(
+            || expected.map_or(SUSPECT_UNKNOWN, |at| Millis(at.since(self.now).0 * 2 + 500)),
+            |delay| delay.max(Millis(1)),
+        );
         let attempt = Attempt {
             job: job_id,
             group: group_at,
@@ -111,9 +134,19 @@ impl Core {
             compare: None,
             begun: false,
             replaced: 0,
+            uncovered_at: None,
+            risk: Micros(0),
+            notice: None,
+            saved: false,
         };
-        let wake = attempt.suspect_at.min(attempt.lease).min(attempt.deadline);
+        let starts = self.now.after(wait.millis()).after(moving.time.millis());
+        let uncovered_at = (job.quoted.is_some() && !audit).then(|| uncovered_at(price, hold, starts));
+        let attempt = Attempt { uncovered_at, ..attempt };
+        let wake = attempt.wakes_at();
         let slot = self.attempts.insert(attempt);
+        if !audit {
+            self.firmness.attempt_started(slot, job.market.tier);
+        }
         if let (Some(tail), Some(expected), None, false) = (&mut group.tail, expected, twin, audit) {
             tail.insert((expected, slot));
         }
@@ -134,6 +167,8 @@ impl Core {
     /// Takes an attempt away from its seat, whatever became of it. Its twin, if it has one, goes on alone.
     pub(crate) fn release_attempt(&mut self, slot: u32, effects: &mut Vec<Effect>) -> Attempt {
         let attempt = self.attempts.remove(slot);
+        self.firmness.attempt_ended(slot);
+        self.take_off_risk(&attempt);
         let worker = &mut self.workers[attempt.worker.0 as usize];
         worker.attempts.swap_remove(attempt.position as usize);
         if let Some(moved) = worker.attempts.get(attempt.position as usize) {
@@ -227,8 +262,19 @@ fn paid_span(group: &Group, index: u32, predicted: Option<Micros>) -> Millis {
     }
 }
 
-/// What to set aside, and how long that lasts; `None` if too little is left for even a likely run.
-fn fund(price: Amount, span: Millis, predicted: Option<Micros>, left: Amount) -> Option<(Amount, Millis)> {
+/// What to set aside, and how long that lasts; `None` if too little is left for even a likely run. A `first` part is set
+/// aside where more can follow.
+fn fund(
+    price: Amount,
+    span: Millis,
+    predicted: Option<Micros>,
+    first: Option<Micros>,
+    left: Amount,
+) -> Option<(Amount, Millis)> {
+    if let Some(first) = first {
+        let part = price.per_second_over(first.min(span.micros()));
+        return (part <= left).then_some((part, span));
+    }
     let wanted = price.per_second_over(span.micros());
     if wanted <= left {
         return Some((wanted, span));

@@ -5,6 +5,7 @@ use gleaner_wire::{Amount, AttemptId, JobId, Micros, Millis, Output, WorkerId};
 use serde::{Deserialize, Serialize};
 
 use crate::data::Moving;
+use crate::market::tier::Notice;
 use crate::place::SeatId;
 
 /// Why an attempt was placed where it is.
@@ -22,6 +23,8 @@ pub(crate) enum Why {
     Audit(AttemptId),
     /// The best bid of an auction.
     Won,
+    /// Beside another one in a race.
+    Hedge,
 }
 
 /// One try of a task on one seat.
@@ -64,9 +67,24 @@ pub(crate) struct Attempt {
     pub begun: bool,
     /// How many attempts at the task were called off for faster ones before this one.
     pub replaced: u8,
+    /// When more must be set aside for it, if its job was quoted.
+    pub uncovered_at: Option<Millis>,
+    /// What will be wasted if it wins a race, as far as one can tell; nothing if it runs beside no other.
+    pub risk: Micros,
+    /// Whether it must give its seat up.
+    pub notice: Option<Notice>,
+    /// Whether it has saved how far it is.
+    pub saved: bool,
 }
 
 impl Attempt {
+    /// When to look at it next.
+    pub fn wakes_at(&self) -> Millis {
+        let first = self.lease.min(self.deadline).min(self.suspect_at);
+        let notice = self.notice.map(|notice| notice.by);
+        self.uncovered_at.into_iter().chain(notice).fold(first, Millis::min)
+    }
+
     /// Whether it checks somebody else's result.
     pub fn is_audit(&self) -> bool {
         matches!(self.why, Why::Audit(_))

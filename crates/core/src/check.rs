@@ -19,6 +19,7 @@ impl Core {
         self.check_attempts()?;
         self.check_claims()?;
         self.check_holders()?;
+        self.check_firmness()?;
         self.check_workers()?;
         self.check_auctions()?;
         self.check_managed()
@@ -41,9 +42,9 @@ impl Core {
 
     fn check_job(&self, job: &Job) -> Result<(), String> {
         let order = self.ledger.balance(&Account::Order(job.id));
-        let open = if job.is_running() { job.price_max.0 - job.spent.0 } else { 0 };
+        let open = if job.is_running() { job.covered().0 - job.spent.0 } else { 0 };
         ensure(order == Amount(open), || format!("job {}: its order holds {order}, not {}", job.id, Amount(open)))?;
-        ensure(job.spent.0 + job.held.0 <= job.price_max.0, || format!("job {} is over its cap", job.id))?;
+        ensure(job.spent.0 + job.held.0 <= job.covered().0, || format!("job {} is over its cap", job.id))?;
         let done: u64 = job.groups.iter().map(|group| u64::from(group.done)).sum();
         ensure(done == job.done, || format!("job {}: {done} outputs, {} counted", job.id, job.done))?;
         for (at, group) in (0_u16..).zip(&job.groups) {
@@ -98,6 +99,9 @@ impl Core {
         for claim in self.claims.all.values() {
             let sums = held.entry(claim.attempt.job).or_default();
             sums.1 += claim.gross.0;
+        }
+        for job in self.jobs.values() {
+            held.entry(job.id).or_default().1 += job.held_for_parts().0;
         }
         self.jobs.values().try_for_each(|job| {
             let (count, sum) = held.get(&job.id).copied().unwrap_or_default();

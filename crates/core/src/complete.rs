@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 use gleaner_wire::{Hash, InputSpec, JobId, Output};
 
 use crate::alarms::Alarm;
+use crate::audit::Verdict;
 use crate::effect::Effect;
 use crate::job::{Group, Job, Phase, share};
 use crate::market::Sale;
@@ -13,6 +14,8 @@ impl Core {
     /// Books an output and opens what waited for it.
     pub(crate) fn complete(&mut self, id: JobId, at: u16, index: u32, output: Output, effects: &mut Vec<Effect>) {
         self.totals.tasks_done += 1;
+        // A result that is known already is as good as one that was built on them.
+        self.pay_parts(id, at, index, Verdict::NotAsked);
         let job = self.jobs.get_mut(&id).expect("only tasks of live jobs complete");
         job.done += 1;
         let finished = job.done == job.tasks;
@@ -107,6 +110,8 @@ impl Core {
                 self.cancel_attempt(slot, effects);
             }
         }
+        self.close_parts(id);
+        self.let_go(id);
         for at in 0..groups {
             if let Sale::Open(auction) = self.jobs[&id].groups[usize::from(at)].sale {
                 self.close_auction(auction, Sale::Closed);
@@ -115,6 +120,7 @@ impl Core {
             self.leave_tail(id, at);
             self.opened.remove(&(id, at));
         }
+        self.take_back_backing(id);
         let name = self.share.name(requester);
         self.ledger.release(id, name);
         effects.push(Effect::AnnounceJob { job: id });
@@ -126,6 +132,10 @@ impl Core {
         let job = self.jobs.get_mut(&id).expect("only live jobs run out of money");
         job.out_of_money = true;
         let (running, groups) = (job.running + job.claims, job.groups.len() as u16);
+        if running == 0 && self.back_all(id) {
+            return;
+        }
+        let job = &self.jobs[&id];
         if running == 0 {
             let left = job.tasks - job.done;
             let reason = format!(

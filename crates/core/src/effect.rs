@@ -1,6 +1,6 @@
 //! What the shell is asked to do. Effects carry ids, so performing one twice is harmless.
 use alloc::string::String;
-use gleaner_wire::{Amount, AttemptId, AuctionId, JobId, Runtime, WorkerId};
+use gleaner_wire::{Amount, AttemptId, AuctionId, JobId, Millis, Runtime, WorkerId};
 
 use crate::event::{Session, Ticket};
 
@@ -151,4 +151,13 @@ pub enum Effect {
     },
     /// Tell whoever starts and stops managed workers that other numbers of them are wanted; `Core::demand` has them.
     AnnounceDemand,
+    /// Tell the worker that somebody else pays more: it saves how far the attempt is and hands it back.
+    YieldAttempt {
+        /// Whom.
+        worker: WorkerId,
+        /// Which.
+        attempt: AttemptId,
+        /// Within how long.
+        by_ms: Millis,
+    },
 }

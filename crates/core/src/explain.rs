@@ -4,13 +4,13 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use gleaner_wire::api::{ExplainView, ReasonView, RunningView, WaitingView};
-use gleaner_wire::market::Mode;
+use gleaner_wire::market::{Mode, Tier};
 use gleaner_wire::{InputSpec, JobId, Needs, State, WorkerId};
 
 use crate::attempt::{Attempt, Why};
 use crate::data::{Inputs, Moving};
 use crate::job::{Group, Job, Phase, Trouble};
-use crate::place::Seat;
+use crate::place::{Seat, SeatId};
 use crate::state::Core;
 
 /// Running attempts that are listed.
@@ -39,6 +39,7 @@ pub(crate) enum Because {
     Bidding,
     StakeUsedUp,
     AllBusy,
+    Kept,
     LacksData,
     HeldBack,
     Managed,
@@ -70,6 +71,10 @@ impl Core {
             reasons.extend(self.unfinished_inputs(job, group));
         }
         if group.ready() > 0 {
+            if job.market.tier == Tier::Reserved && self.firmness.kept(job.id) > 0 {
+                let text = "reserved jobs keep at most half of the devices that fit; it waits for those it keeps";
+                reasons.push(reason("places_kept", text, None));
+            }
             if job.out_of_money {
                 reasons.push(reason("budget_held", "the price cap is set aside for what runs now", None));
             }
@@ -166,6 +171,7 @@ impl Core {
                 State::Available | State::Busy if self.is_stretched(seat.worker) => Because::StakeUsedUp,
                 State::Available | State::Busy if self.bids(seat) => Because::Bidding,
                 State::Available | State::Busy if seat.in_flight >= seat.slots => Because::AllBusy,
+                State::Available | State::Busy if self.is_kept(seat) => Because::Kept,
                 State::Available | State::Busy if seat.managed => Because::Managed,
                 State::Available | State::Busy => return None,
             }
@@ -175,8 +181,16 @@ impl Core {
 
     /// Whether a seat takes part in an auction.
     fn bids(&self, seat: &Seat) -> bool {
-        let id = self.workers[seat.worker.0 as usize].seats.get(usize::from(seat.device));
-        id.is_some_and(|id| self.auctions.hold(*id))
+        self.id_of(seat).is_some_and(|id| self.auctions.hold(id))
+    }
+
+    /// Whether a seat is kept for a reserved job.
+    fn is_kept(&self, seat: &Seat) -> bool {
+        self.id_of(seat).is_some_and(|id| self.firmness.kept_for(id).is_some())
+    }
+
+    fn id_of(&self, seat: &Seat) -> Option<SeatId> {
+        self.workers[seat.worker.0 as usize].seats.get(usize::from(seat.device)).copied()
     }
 
     fn running(&self, job: &Job, slot: u32, attempt: &Attempt) -> RunningView {
@@ -188,7 +202,7 @@ impl Core {
             since: attempt.placed,
             expected_at: attempt.expected,
             why: self.why(attempt),
-            second: attempt.why == Why::Second,
+            second: matches!(attempt.why, Why::Second | Why::Hedge),
         }
     }
 
@@ -199,18 +213,22 @@ impl Core {
         let group = &job.groups[usize::from(attempt.group)];
         let speed = seat.runtime(group.plan.needs.runtime).map_or(0, |offered| offered.speed);
         let data = group.inputs.as_ref().map_or_else(String::new, |inputs| data_words(inputs, attempt));
-        let words = format!("speed {speed}, {} GLN a second{data}", seat.price);
+        let words = format!("speed {speed}, {} GLN a second{data}", attempt.price);
         let why = match attempt.why {
             Why::Idle => format!("the best idle device that fits ({words})"),
             Why::Ahead => format!("short work, sent ahead to a device that will be free soon ({words})"),
             Why::Second => format!("a second attempt, because the first is slow ({words})"),
+            Why::Hedge => format!("beside another one in a race, where the first answer is paid ({words})"),
             Why::Test => format!("the test of a worker on probation ({words})"),
             Why::Won => self.won_words(job, attempt),
             Why::Audit(_) => format!("the check of another worker's result ({words})"),
         };
-        match job.market.mode == Mode::Auction && matches!(attempt.why, Why::Idle | Why::Ahead) {
-            true => format!("nobody bid for it in time, so it went by posted prices: {why}"),
-            false => why,
+        if job.market.mode != Mode::Auction || !matches!(attempt.why, Why::Idle | Why::Ahead) {
+            return why;
+        }
+        match self.firmness.won_price(attempt.seat, job.id) {
+            Some(_) => format!("an earlier bid won the device, which is kept at that price: {why}"),
+            None => format!("nobody bid for it in time, so it went by posted prices: {why}"),
         }
     }
 
@@ -286,6 +304,7 @@ fn words(because: Because, count: u64, needs: &Needs) -> ReasonView {
         ),
         Because::Bidding => ("bids", "it bids in an auction just now".into()),
         Because::AllBusy => ("busy", "it is busy".into()),
+        Because::Kept => ("kept", "it is kept for a reserved job".into()),
         Because::LacksData => {
             ("lacks_data", "it would have to fetch the data first; devices that hold it will be done sooner".into())
         }

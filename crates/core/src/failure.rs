@@ -52,6 +52,9 @@ impl Core {
             return;
         }
         let id = self.attempts.id(slot);
+        if self.consequence(self.attempts.at(slot), cause).payer == Payer::Requester {
+            self.cover_run(slot, ran);
+        }
         let attempt = self.release_attempt(slot, effects);
         self.doubt_holder(&attempt);
         let follows = self.consequence(&attempt, cause);
@@ -60,13 +63,12 @@ impl Core {
         }
         self.note_unreliable(&attempt, cause, ran, effects);
         self.take_down_failure(&attempt, id, cause, detail, effects);
-        let job = self.jobs.get_mut(&attempt.job).expect("an attempt's job is there");
-        if !job.is_running() {
+        if !self.jobs[&attempt.job].is_running() {
             return;
         }
         // What was saved, perhaps by a worker that lies, may be why: the next attempt begins anew.
         if matches!(cause, Cause::ProgramFault | Cause::BadInput) {
-            job.groups[usize::from(attempt.group)].checkpoints.remove(&attempt.index);
+            self.drop_parts(attempt.job, attempt.group, attempt.index);
         }
         // What went wrong counts even while another attempt at the task goes on; otherwise the two could fail in turn for
         // ever.

@@ -3,6 +3,7 @@ use alloc::vec::Vec;
 use core::hint::black_box;
 use core::ops::Bound;
 use gleaner_wire::job_file::Prefer;
+use gleaner_wire::market;
 use gleaner_wire::{JobId, Micros, Millis, State, TaskId, WorkerId};
 
 use crate::alarms::Alarm;
@@ -23,9 +24,17 @@ const FETCHED_AHEAD: usize = 32;
 /// Elements with a history of failures that find no seat, before the others wait too.
 const TROUBLED_TRIES_MAX: usize = 4096;
 
-enum Taken {
+pub(crate) enum Taken {
     Yes,
     No,
+}
+
+/// Whose tasks a seat takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Whose {
+    Any,
+    /// Only of jobs that cannot be outbid, or have waited long: they come first.
+    Firm,
 }
 
 /// What the index has for an element.
@@ -56,14 +65,19 @@ impl Core {
 
     /// Fills a seat with what waits, in fair order; an idle seat with nothing waiting looks for a slow attempt to double.
     fn feed(&mut self, seat: SeatId, effects: &mut Vec<Effect>) {
+        if let Some(job) = self.firmness.kept_for(seat) {
+            return self.feed_kept(seat, job, effects);
+        }
         for _ in 0..self.params.in_flight_max {
             let Some(tier) = self.tier(seat) else { break };
             // A managed seat gets what the community is too late with, one at a time, and doubles nothing.
             let managed = self.seats[seat.0 as usize].managed;
-            if managed && tier == Tier::Ahead {
+            // A task of a reserved job may just have had the seat kept for it.
+            if managed && tier == Tier::Ahead || self.firmness.kept_for(seat).is_some() {
                 break;
             }
-            if !self.feed_one(seat, tier, effects) {
+            let took = self.firmness.has_soft_jobs() && self.feed_one(seat, tier, Whose::Firm, effects);
+            if !took && !self.feed_one(seat, tier, Whose::Any, effects) {
                 if tier == Tier::Idle && !managed {
                     self.rescue(seat, effects);
                 }
@@ -73,7 +87,7 @@ impl Core {
         self.relist(seat);
     }
 
-    fn feed_one(&mut self, seat: SeatId, tier: Tier, effects: &mut Vec<Effect>) -> bool {
+    fn feed_one(&mut self, seat: SeatId, tier: Tier, whose: Whose, effects: &mut Vec<Effect>) -> bool {
         let mut tried = None;
         for _ in 0..TRIES_MAX {
             let Some(next) = self.next_waiting(seat, tried) else { return false };
@@ -82,7 +96,7 @@ impl Core {
             if !self.holders.is_empty()
                 && self.params.data_aware
                 && let Some((job, group)) = self.waiting_with_data(seat, shape, requester)
-                && let Taken::Yes = self.take_for(seat, tier, job, group, effects)
+                && let Taken::Yes = self.take_for(seat, tier, (job, group), whose, effects)
             {
                 return true;
             }
@@ -93,7 +107,7 @@ impl Core {
                 else {
                     break;
                 };
-                if let Taken::Yes = self.take_for(seat, tier, job, group, effects) {
+                if let Taken::Yes = self.take_for(seat, tier, (job, group), whose, effects) {
                     return true;
                 }
                 last = Bound::Excluded((job, group));
@@ -126,11 +140,25 @@ impl Core {
     }
 
     /// Takes one element of a group for a seat, unless it had better wait.
-    fn take_for(&mut self, seat: SeatId, tier: Tier, job: JobId, at: u16, effects: &mut Vec<Effect>) -> Taken {
+    pub(crate) fn take_for(
+        &mut self,
+        seat: SeatId,
+        tier: Tier,
+        (job, at): (JobId, u16),
+        whose: Whose,
+        effects: &mut Vec<Effect>,
+    ) -> Taken {
         let worker = self.seats[seat.0 as usize].worker;
-        let sale = self.jobs.get(&job).map_or(Sale::Posted, |job| job.groups[usize::from(at)].sale);
-        // The platform's own workers bid nowhere; they take what is late at their posted price.
-        let bids = self.workers[worker.0 as usize].state != State::Probation && !self.seats[seat.0 as usize].managed;
+        let state = self.jobs.get(&job);
+        let sale = state.map_or(Sale::Posted, |job| job.groups[usize::from(at)].sale);
+        if whose == Whose::Firm && state.is_some_and(|job| self.comes_after(job, at)) {
+            return Taken::No;
+        }
+        // The platform's own workers bid nowhere; they take what is late at their posted price. Whoever has won a place that is
+        // kept goes on at the price that it won with.
+        let kept = self.firmness.kept_for(seat) == Some(job);
+        let managed = self.seats[seat.0 as usize].managed;
+        let bids = self.workers[worker.0 as usize].state != State::Probation && !managed && !kept;
         if !sale.is_posted() && bids {
             return self.take_to_auction(seat, tier, job, at, effects);
         }
@@ -146,6 +174,13 @@ impl Core {
             }
             return self.take(seat, tier, TaskId { job, group: at, index }, effects);
         }
+    }
+
+    /// Whether a group comes after those that cannot be outbid. It does not for ever: once it has waited long, it has its turn.
+    fn comes_after(&self, job: &Job, at: u16) -> bool {
+        let since = job.groups[usize::from(at)].waits_since;
+        let patient = since.is_none_or(|since| since.after(self.params.soft_wait_ms) > self.now);
+        job.market.tier == market::Tier::Interruptible && patient
     }
 
     /// An idle seat whose turn it is may bid for a group that is sold by auction; while it does, it gets nothing else.
@@ -173,6 +208,7 @@ impl Core {
         group.sale.gave_posted();
         group.held_back_until = None;
         self.queue(task.job, task.group);
+        self.keep(seat, task.job, None);
         Taken::Yes
     }
 
@@ -217,7 +253,9 @@ impl Core {
         loop {
             let Some(state) = self.jobs.get(&job).filter(|job| job.is_running() && !job.out_of_money) else { return };
             let group = &state.groups[usize::from(at)];
-            if !group.sale.is_posted() {
+            let posted = group.sale.is_posted();
+            // What is sold by auction goes nowhere else but to devices that were won and are kept.
+            if !posted && state.market.tier != market::Tier::Reserved {
                 break;
             }
             let returned = group.returned.range((tried, Bound::Unbounded)).next().copied();
@@ -233,9 +271,11 @@ impl Core {
                 continue;
             }
             let task = TaskId { job, group: at, index };
-            let best = match has_data {
-                true => self.best_seat_with_data(task, &mut first_rank, &mut holders),
-                false => self.best_seat(task, &mut first_rank),
+            let best = match (self.kept_seat(task), has_data) {
+                (Some((seat, tier)), _) => Found::Seat(seat, tier),
+                (None, _) if !posted => break,
+                (None, true) => self.best_seat_with_data(task, &mut first_rank, &mut holders),
+                (None, false) => self.best_seat(task, &mut first_rank),
             };
             if let Found::TooDear = best {
                 self.stop_if_too_dear(task, effects);
@@ -246,7 +286,7 @@ impl Core {
                 }
                 Found::Seat(..) | Found::TooDear | Found::None => false,
             };
-            let placed = placed || self.place_managed(task, effects);
+            let placed = placed || posted && self.place_managed(task, effects);
             if !placed {
                 // Those without a history are all alike: if one finds no seat, none does.
                 skipped += 1;
@@ -258,6 +298,7 @@ impl Core {
         }
         self.queue(job, at);
         self.open_auction(job, at, effects);
+        self.outbid(job, at, effects);
     }
 
     /// Reads the seats that are likely next, and their workers, all at once: the processor then fetches them from memory
@@ -334,7 +375,10 @@ impl Core {
     /// Work goes ahead to a busy seat only if it is short and there is enough for everyone. A slow seat does not get a
     /// task that the rest of the fleet would finish sooner, queue included, unless the rest had that time and took nothing:
     /// the fast ones may be unable to have just this task.
-    fn holds_back(&mut self, seat: SeatId, tier: Tier, job: JobId, at: u16) -> bool {
+    pub(crate) fn holds_back(&mut self, seat: SeatId, tier: Tier, job: JobId, at: u16) -> bool {
+        if self.keeps_enough(seat, job, at) {
+            return true;
+        }
         let state = &self.jobs[&job];
         let group = &state.groups[usize::from(at)];
         if group.inputs.is_some() && self.params.data_aware {

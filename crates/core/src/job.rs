@@ -13,9 +13,11 @@ use crate::audit::{Proof, Verdict};
 use crate::data::Inputs;
 use crate::engine;
 use crate::learn::ProgramId;
-use crate::market::{Award, Sale};
+use crate::market::parts::Part;
+use crate::market::{Award, Sale, race};
 use crate::place::ShapeId;
 use crate::plan;
+use crate::quote::Quoted;
 use crate::share::RequesterId;
 
 /// Workers that one order can pay and hold to their stake; the contracts have the same limit.
@@ -88,6 +90,8 @@ pub(crate) struct Trouble {
     pub failures: u32,
     /// Whether it ran out of the time that was predicted, and now gets all that the job allows.
     pub full_time: bool,
+    /// How often it had to give its seat up.
+    pub moves: u8,
 }
 
 impl Trouble {
@@ -123,6 +127,8 @@ pub(crate) struct Group {
     pub outputs: Vec<Option<Output>>,
     /// What attempts at elements that are not done have saved.
     pub checkpoints: BTreeMap<u32, Output>,
+    /// What attempts did of them that were moved, where that is not paid yet.
+    pub parts: BTreeMap<u32, Vec<Part>>,
     pub done: u32,
     /// The hash of all outputs, once they are all there and somebody reads them.
     pub outputs_hash: Option<Hash>,
@@ -136,6 +142,8 @@ pub(crate) struct Group {
     pub tail: Option<BTreeSet<(Millis, u32)>>,
     /// How many runs were known when the tail was built.
     pub tail_runs: u32,
+    /// When a second worker may take a task, on the reference machine, and how many runs that rests on.
+    pub hedge: Option<(u32, u64)>,
     /// Until when slow seats are left idle in favour of faster ones; past it they may have the work after all.
     pub held_back_until: Option<Millis>,
     /// Whether it stands in its shape's queue.
@@ -253,7 +261,7 @@ pub(crate) struct Job {
     pub spent: Amount,
     /// Results that wait for their check.
     pub claims: u64,
-    /// Money set aside for running attempts and unpaid results; part of what the order holds.
+    /// Money set aside for running attempts and unpaid results and parts of them; part of what the order holds.
     pub held: Amount,
     /// Whether nothing more can be placed until an attempt gives money back.
     pub out_of_money: bool,
@@ -277,6 +285,12 @@ pub(crate) struct Job {
     pub verdicts: [u64; Verdict::ALL.len()],
     /// How each result was judged, where that is kept.
     pub proofs: Vec<Proof>,
+    /// What its races came to.
+    pub race: race::Tally,
+    /// Attempts that were moved for somebody who pays more.
+    pub moved: u64,
+    /// What it was quoted.
+    pub quoted: Option<Quoted>,
 }
 
 impl Job {
@@ -303,7 +317,7 @@ impl Job {
 
     /// What may still be set aside.
     pub fn money_left(&self) -> Amount {
-        Amount(self.price_max.0 - self.spent.0 - self.held.0)
+        Amount(self.covered().0 - self.spent.0 - self.held.0)
     }
 }
 

@@ -9,7 +9,9 @@ use alloc::vec::Vec;
 use gleaner_wire::{Hash, Micros};
 use serde::{Deserialize, Serialize};
 
+use crate::lengths::{Lengths, POINTS};
 use crate::logarithm::{OCTAVE, exp2, log2};
+use crate::market::race::Meter;
 use crate::plan::TIME_MAX;
 
 /// The speed of the reference machine.
@@ -20,6 +22,8 @@ const RUNS_MAX: u32 = 2048;
 /// Runs after which a program's history is good enough to judge a device by.
 const RUNS_TO_JUDGE: u32 = 8;
 const PROGRAMS_MAX: usize = 65_536;
+/// Runs that the mean follows.
+const FOLLOWED: u32 = 128;
 
 /// A program's place in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -33,6 +37,9 @@ struct Program {
     histogram: Vec<u16>,
     median: u32,
     percentile_80: u32,
+    /// The mean length on the reference machine, of the last runs more than of those before.
+    mean: u64,
+    meter: Meter,
 }
 
 /// What is known about programs.
@@ -71,6 +78,28 @@ impl Programs {
         (program.runs > 0).then(|| time_of(program.percentile_80, speed))
     }
 
+    /// The time that half of its runs would not have exceeded on a device of this speed; `None` before the first run.
+    pub fn middle(&self, id: ProgramId, speed: u32) -> Option<Micros> {
+        let program = &self.table[id.0 as usize];
+        (program.runs > 0).then(|| time_of(program.median, speed))
+    }
+
+    /// How the lengths of its tasks are spread; `None` before the first run. Reckoned anew each time.
+    pub fn lengths(&self, id: ProgramId) -> Option<Lengths> {
+        let program = &self.table[id.0 as usize];
+        (program.runs > 0).then(|| program.lengths())
+    }
+
+    /// What races of it have cost so far.
+    pub fn meter(&self, id: ProgramId) -> &Meter {
+        &self.table[id.0 as usize].meter
+    }
+
+    /// What races of it have cost so far.
+    pub fn meter_mut(&mut self, id: ProgramId) -> &mut Meter {
+        &mut self.table[id.0 as usize].meter
+    }
+
     /// How many runs the prediction rests on.
     pub fn runs(&self, id: ProgramId) -> u32 {
         self.table[id.0 as usize].runs
@@ -82,11 +111,21 @@ impl Programs {
         let work = log2(ran.0) + log2(u64::from(speed));
         let judged = if program.runs >= RUNS_TO_JUDGE { corrected(speed, program.median, work) } else { speed };
         program.record(work);
+        program.follow(ran, speed);
         judged
     }
 
     fn insert(&mut self, key: Hash) -> ProgramId {
-        let fresh = Program { key, users: 0, runs: 0, histogram: vec![0; BUCKETS], median: 0, percentile_80: 0 };
+        let fresh = Program {
+            key,
+            users: 0,
+            runs: 0,
+            histogram: vec![0; BUCKETS],
+            median: 0,
+            percentile_80: 0,
+            mean: 0,
+            meter: Meter::default(),
+        };
         let id = match self.unused() {
             Some(id) => {
                 self.by_key.remove(&self.table[id.0 as usize].key);
@@ -123,6 +162,7 @@ impl Program {
         self.runs += 1;
         if self.runs == RUNS_MAX {
             self.histogram.iter_mut().for_each(|count| *count /= 2);
+            self.meter.fade();
             self.runs = self.histogram.iter().map(|count| u32::from(*count)).sum();
         }
         // A few hundred additions each time would show in the hub's cost per task; the quantiles move slowly.
@@ -130,6 +170,33 @@ impl Program {
             self.median = self.quantile(50);
             self.percentile_80 = self.quantile(80);
         }
+    }
+
+    fn lengths(&self) -> Lengths {
+        let (mut seen, mut sum, mut points, mut filled) = (0, 0_u128, [0; POINTS], 0);
+        for (at, count) in self.histogram.iter().enumerate().filter(|(_, count)| **count > 0) {
+            let length = time_of(at as u32 * BUCKET + BUCKET / 2, SPEED_REFERENCE).0;
+            sum += u128::from(length) * u128::from(*count);
+            seen += u32::from(*count);
+            // The point of each sixteenth is its middle.
+            while filled < POINTS && (2 * filled as u32 + 1) * self.runs <= seen * 2 * POINTS as u32 {
+                points[filled] = length;
+                filled += 1;
+            }
+        }
+        // Devices' speeds are learned all the while, so the histogram's older part is of a speed that was.
+        let mean = u64::try_from(sum / u128::from(self.runs.max(1))).unwrap_or(u64::MAX).max(1);
+        let as_now = |length: u64| u128::from(length) * u128::from(self.mean) / u128::from(mean);
+        let points = points.map(|length| u64::try_from(as_now(length)).unwrap_or(u64::MAX));
+        Lengths { runs: self.runs, mean: Micros(self.mean), points }
+    }
+
+    /// Moves the mean towards a run.
+    fn follow(&mut self, ran: Micros, speed: u32) {
+        let length = u128::from(ran.0) * u128::from(speed) / u128::from(SPEED_REFERENCE);
+        let length = u64::try_from(length).unwrap_or(u64::MAX).clamp(1, TIME_MAX.micros().0);
+        let weight = u64::from(self.runs.clamp(1, FOLLOWED));
+        self.mean = (self.mean - self.mean / weight).saturating_add(length / weight).max(1);
     }
 
     fn quantile(&self, percent: u32) -> u32 {
@@ -173,6 +240,21 @@ mod tests {
         assert!((72_000..92_000).contains(&at_reference), "{at_reference}");
         let twice_as_fast = programs.predict(id, 2000).expect("learned").0;
         assert!(twice_as_fast.abs_diff(at_reference / 2) < at_reference / 20);
+    }
+
+    #[test]
+    fn the_lengths_of_tasks_are_spread_as_they_ran() {
+        let mut programs = Programs::default();
+        let id = programs.acquire(Hash::of(b"kernel"));
+        assert_eq!(programs.lengths(id), None);
+        // Each length once, long and short by turns: the mean follows the last runs.
+        for run in 0..1000 {
+            programs.learn(id, SPEED_REFERENCE, Micros((run * 617 % 1000 + 1) * 1000));
+        }
+        let lengths = programs.lengths(id).expect("learned");
+        assert!((450_000..550_000).contains(&lengths.mean.0), "{lengths:?}");
+        assert!(lengths.points.is_sorted() && (20_000..50_000).contains(&lengths.points[0]), "{lengths:?}");
+        assert!((850_000..1_100_000).contains(&lengths.points[POINTS - 1]), "{lengths:?}");
     }
 
     #[test]

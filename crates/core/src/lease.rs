@@ -13,6 +13,8 @@ enum Due {
     Nothing,
     Lapsed(&'static str),
     Suspect,
+    Uncovered,
+    NotYielded,
 }
 
 impl Core {
@@ -64,6 +66,8 @@ impl Core {
                     self.fail_by_id(attempt, Cause::WorkerLeft, why, effects);
                 }
                 Due::Suspect => self.suspect(slot, effects),
+                Due::Uncovered => self.cover(slot, effects),
+                Due::NotYielded => self.take_away(attempt, effects),
             }
         }
         if lapsed {
@@ -87,6 +91,10 @@ impl Core {
             Due::Lapsed("its lease lapsed: the worker did not renew it")
         } else if attempt.deadline <= self.now {
             Due::Lapsed("the worker did not report it in time")
+        } else if attempt.notice.is_some_and(|notice| notice.by <= self.now) {
+            Due::NotYielded
+        } else if attempt.uncovered_at.is_some_and(|at| at <= self.now) {
+            Due::Uncovered
         } else if attempt.suspect_at <= self.now {
             Due::Suspect
         } else {
@@ -108,7 +116,7 @@ impl Core {
         let worker = &mut self.workers[id.0 as usize];
         worker.alarm = None;
         let attempts = worker.attempts.iter().map(|slot| self.attempts.at(*slot));
-        let wakes = attempts.map(|attempt| attempt.lease.min(attempt.deadline).min(attempt.suspect_at));
+        let wakes = attempts.map(|attempt| attempt.wakes_at());
         let test = (worker.state == State::Probation && worker.test_at > self.now).then_some(worker.test_at);
         let silent = worker.silent_until.filter(|until| *until > self.now);
         let tests = worker.tests.next_due(worker.state);

@@ -67,6 +67,7 @@ impl Core {
         for at in self.workers[id.0 as usize].seats.clone() {
             // Each index gives up what it has of the seat before it belongs to the other.
             let counted = self.seats[at.0 as usize].counted;
+            self.firmness.give_up(at);
             self.count_seat(at, false);
             self.unlist(at);
             self.seats[at.0 as usize].managed = managed;

@@ -57,6 +57,12 @@ pub struct Params {
     pub reveal_ms: Millis,
     /// The most devices that are invited to one auction.
     pub invited_max: u32,
+    /// How much of what is paid in races may be wasted, in hundredths of a percent.
+    pub waste_share_points: u32,
+    /// How long an attempt that is outbid has to save how far it is and hand itself back.
+    pub notice_ms: Millis,
+    /// How long what can be outbid lets all others go first.
+    pub soft_wait_ms: Millis,
 }
 
 impl Default for Params {
@@ -87,6 +93,9 @@ impl Default for Params {
             bid_ms: Millis(300),
             reveal_ms: Millis(300),
             invited_max: 128,
+            waste_share_points: 1000,
+            notice_ms: Millis(10_000),
+            soft_wait_ms: Millis(10 * 60_000),
         }
     }
 }

@@ -65,6 +65,9 @@ impl Core {
         let paid = self.ledger.transfer(&order, &Account::Platform, share);
         let paid = paid.and_then(|()| self.ledger.transfer(&order, &Account::Worker(attempt.worker), earned));
         paid.expect("what was set aside for an attempt is part of its order");
+        if delivered {
+            self.note_race_paid(attempt, ran);
+        }
     }
 
     /// What the requester signed for a job.

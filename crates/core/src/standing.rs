@@ -45,7 +45,8 @@ impl Core {
 
     /// Puts a seat where it belongs in the index.
     pub(crate) fn relist(&mut self, id: SeatId) {
-        let tier = self.tier(id);
+        // What is kept for a job is not offered to others.
+        let tier = if self.firmness.kept_for(id).is_some() { None } else { self.tier(id) };
         if self.seats[id.0 as usize].listed.map(|(tier, _)| tier) == tier {
             return;
         }

@@ -14,11 +14,13 @@ use crate::job::Job;
 use crate::learn::Programs;
 use crate::ledger::Ledger;
 use crate::managed::Managed;
+use crate::market::tier::Firmness;
 use crate::market::{Auctions, PriceIndex};
 use crate::memo::Memo;
 use crate::params::Params;
 use crate::place::{Classes, Index, Seat, SeatId, Shapes};
 use crate::pool::Worker;
+use crate::quote::Errors;
 use crate::search::Search;
 use crate::share::Share;
 
@@ -75,6 +77,22 @@ pub struct Totals {
     pub tasks_queued: u64,
     /// Jobs running now.
     pub jobs_running: u64,
+    /// How far the cost of jobs was from their quotes.
+    pub quote_price_errors: Errors,
+    /// How far the time of jobs was from their quotes.
+    pub quote_time_errors: Errors,
+    /// Quoted jobs that the platform paid a part of.
+    pub quotes_backed: u64,
+    /// What it paid for them.
+    pub quote_backing: Amount,
+    /// Attempts beside others in races.
+    pub hedges: u64,
+    /// Device time of paid answers in races, in microseconds.
+    pub race_paid_micros: u64,
+    /// Device time of attempts that lost a race, in microseconds.
+    pub race_wasted_micros: u64,
+    /// Attempts that were moved for somebody who pays more.
+    pub attempts_moved: u64,
 }
 
 /// The state. `apply` changes it; everything else reads.
@@ -108,6 +126,8 @@ pub struct Core {
     pub(crate) memo: Memo,
     pub(crate) alarms: Alarms,
     pub(crate) auctions: Auctions,
+    /// Who keeps which seat, and who can be outbid.
+    pub(crate) firmness: Firmness,
     pub(crate) totals: Totals,
     /// What classes of devices are worth.
     pub(crate) prices: PriceIndex,
@@ -157,6 +177,7 @@ impl Core {
             memo: Memo::default(),
             alarms: Alarms::default(),
             auctions: Auctions::default(),
+            firmness: Firmness::default(),
             totals: Totals::default(),
             prices: PriceIndex::default(),
             managed: Managed::default(),

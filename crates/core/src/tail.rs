@@ -2,6 +2,7 @@
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use gleaner_wire::job_file::Prefer;
+use gleaner_wire::market::Mode;
 use gleaner_wire::{JobId, Micros, Millis, TaskId};
 
 use crate::assign::Placement;
@@ -30,7 +31,8 @@ impl Core {
         let group = &job.groups[usize::from(at)];
         let runs = self.programs.runs(group.program);
         let due = group.tail.is_none() || runs >= group.tail_runs.saturating_mul(4);
-        if !job.is_running() || job.prefer == Prefer::Cheap || !group.is_ending() || runs < RUNS_MIN || !due {
+        let plain = job.is_running() && job.prefer != Prefer::Cheap && job.market.mode != Mode::Race;
+        if !plain || !group.is_ending() || runs < RUNS_MIN || !due {
             return;
         }
         self.build_tail(id, at, runs);
@@ -165,7 +167,7 @@ impl Core {
     }
 
     /// The best idle seat of another worker for the task of an attempt.
-    fn idle_for(&self, slot: u32) -> Option<SeatId> {
+    pub(crate) fn idle_for(&self, slot: u32) -> Option<SeatId> {
         let attempt = self.attempts.at(slot);
         let group = &self.jobs[&attempt.job].groups[usize::from(attempt.group)];
         if group.inputs.is_some() {
@@ -253,6 +255,9 @@ impl Core {
         if attempt.is_audit() {
             self.attempts.at_mut(slot).suspect_at = self.now.after(Millis(elapsed.0.max(1000)));
             return;
+        }
+        if self.jobs[&id].market.mode == Mode::Race {
+            return self.hedge(slot, effects);
         }
         let ending = self.jobs[&id].groups[usize::from(at)].tail.is_some();
         let Some(expected) = self.expect(slot).filter(|_| ending || attempt.twin.is_none()) else {

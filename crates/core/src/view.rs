@@ -2,7 +2,8 @@
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use gleaner_wire::api::{
-    AuditsView, ChecksView, FailureView, GroupView, JobState, JobSummary, JobView, LedgerView, TallyView, WorkerView,
+    AuditsView, ChecksView, FailureView, GroupView, JobState, JobSummary, JobView, LedgerView, MarketView, TallyView,
+    WorkerView,
 };
 use gleaner_wire::{Amount, AttemptId, JobId, Output, TaskId, WorkerId, WorkerKey};
 
@@ -58,6 +59,8 @@ impl Core {
             failures: job.failures.iter().map(|failure| self.failure_view(job, failure)).collect(),
             checks: checks(job),
             awards: self.award_views(job),
+            quoted: job.quoted_view(),
+            market: self.market_view(job),
         })
     }
 
@@ -265,7 +268,7 @@ impl Core {
             known: job.known,
             running: job.running,
             retried: job.retried,
-            spent: job.spent,
+            spent: job.charged(),
             price_max: job.price_max,
             submitted_at: job.submitted_at,
             ended_at: job.ended_at,
@@ -284,6 +287,17 @@ impl Core {
             unchecked: u64::from(group.claimed),
             saved: group.checkpoints.len() as u64,
             predicted_micros: self.programs.predict(group.program, SPEED_REFERENCE).map(|micros| micros.0),
+        }
+    }
+
+    fn market_view(&self, job: &Job) -> MarketView {
+        MarketView {
+            market: job.market,
+            paid_micros: job.tallies.values().map(|tally| tally.ran.0).sum(),
+            wasted_micros: job.race.wasted.0,
+            hedges: job.race.hedges,
+            moved: job.moved,
+            kept: self.firmness.kept(job.id),
         }
     }
 

@@ -3,13 +3,15 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use gleaner_client::Draft;
-use gleaner_wire::Micros;
-use gleaner_wire::api::{GroupQuote, QuoteView};
+use gleaner_client::{Client, Draft};
+use gleaner_wire::api::{GroupQuote, QuoteView, Sure};
+use gleaner_wire::job_file::Prefer;
+use gleaner_wire::{Amount, Micros, Millis};
 use serde::Serialize;
 
+use crate::failure::Advice;
 use crate::job::explain;
-use crate::output::{data, json};
+use crate::output::{data, json, say};
 use crate::settings::Settings;
 use crate::table::Align::{Left, Right};
 use crate::table::Table;
@@ -63,6 +65,9 @@ fn render(name: &str, view: &QuoteView) -> String {
         parts.push(format!("rests on {}", words::count(view.rests_on, "task")));
     }
     let mut lines = vec![parts.join(" · "), String::new(), groups(view)];
+    if view.expected.is_some() {
+        lines.extend([String::new(), choices(view)]);
+    }
     let notes = notes(view);
     if !notes.is_empty() {
         lines.push(String::new());
@@ -103,6 +108,83 @@ fn groups(view: &QuoteView) -> String {
     table.render()
 }
 
+/// Cheap, balanced and fast side by side, and how to order by one of them.
+fn choices(view: &QuoteView) -> String {
+    let columns = [
+        ("ORDER BY", Left),
+        ("BINDING PRICE", Right),
+        ("EXPECTED", Right),
+        ("EIGHT OF TEN COST", Left),
+        ("DONE IN", Right),
+        ("EIGHT OF TEN TAKE", Left),
+        ("HOW SURE", Left),
+    ];
+    let mut table = Table::new(columns);
+    for choice in &view.choices {
+        let (Some(price), Some(time)) = (choice.expected, choice.time_ms) else { continue };
+        let between = |low: String, high: String| format!("{low} to {high}");
+        let money = |units: u64| words::money(Amount(units));
+        let span = |millis: u64| words::span(Millis(millis));
+        table.row([
+            prefer(choice.prefer).to_owned(),
+            choice.offer.as_ref().map_or_else(|| "over the cap".to_owned(), |offer| words::money(offer.quote.price)),
+            money(price.expected),
+            between(money(price.low), money(price.high)),
+            span(time.expected),
+            between(span(time.low), span(time.high)),
+            format!("{}: {}", sure(choice.sure), words::plain(&choice.why)),
+        ]);
+    }
+    let how = "each binds for ten minutes: `gleaner run JOB.toml --quote cheap` reserves exactly its price, and nothing beyond \
+               it is charged";
+    format!("{}\n{how}", table.render())
+}
+
+/// A preference as it is written in a job file.
+pub fn prefer(prefer: Prefer) -> &'static str {
+    match prefer {
+        Prefer::Cheap => "cheap",
+        Prefer::Balanced => "balanced",
+        Prefer::Fast => "fast",
+    }
+}
+
+fn sure(sure: Sure) -> &'static str {
+    match sure {
+        Sure::Unknown => "unknown",
+        Sure::Guess => "a guess",
+        Sure::Rough => "rough",
+        Sure::Fair => "fair",
+        Sure::Good => "good",
+    }
+}
+
+/// Has the job quoted, and orders it by one of the choices.
+pub async fn take(client: &Client, draft: &mut Draft, wanted: Prefer) -> Result<()> {
+    let view = client.quote(draft).await?;
+    let choice = view.choices.into_iter().find(|choice| choice.prefer == wanted);
+    let name = prefer(wanted);
+    let choice = choice.ok_or_else(|| Advice::new("the hub gives no such quote", "run the job without --quote"))?;
+    let Some(offer) = choice.offer else {
+        let problem = format!("there is no {name} quote for this job: {}", words::plain(&choice.why));
+        let help = match choice.expected {
+            Some(_) => "its price is over budget.price_max: raise that, or leave it out",
+            None => "run it without --quote: it never costs more than budget.price_max",
+        };
+        return Err(Advice::new(problem, help).into());
+    };
+    let (quote, high) = (&offer.quote, words::span(offer.quote.time_high_ms));
+    say(format!(
+        "quote {} · {name} · {} and not a unit more, {} expected · about {}, hardly more than {high}",
+        &quote.id().to_string()[..12],
+        words::money(quote.price),
+        words::money(quote.expected),
+        words::span(quote.time_ms),
+    ));
+    draft.order_by(offer);
+    Ok(())
+}
+
 /// What whoever reads the price should know.
 fn notes(view: &QuoteView) -> Vec<String> {
     let mut lines = Vec::new();
@@ -127,8 +209,8 @@ fn notes(view: &QuoteView) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gleaner_wire::api::{AskedView, ReasonView};
-    use gleaner_wire::{Amount, Millis};
+    use gleaner_wire::api::{AskedView, ChoiceView, RangeView, ReasonView};
+    use gleaner_wire::{Hash, Quote, SignedQuote};
 
     fn quote() -> QuoteView {
         let asked = AskedView { lowest: Amount(1_000_000), median: Amount(2_000_000) };
@@ -150,7 +232,42 @@ mod tests {
             time_ms: group.time_ms,
             rests_on: group.rests_on,
             groups: vec![group],
+            choices: [Prefer::Cheap, Prefer::Balanced, Prefer::Fast].map(choice).into(),
         }
+    }
+
+    fn choice(prefer: Prefer) -> ChoiceView {
+        let quote = Quote {
+            work: Hash([1; 32]),
+            prefer,
+            price: Amount(36_000_000),
+            expected: Amount(30_000_000),
+            time_ms: Millis(15_000),
+            time_high_ms: Millis(17_000),
+            until: Millis(600_000),
+        };
+        ChoiceView {
+            prefer,
+            expected: Some(RangeView { low: 27_000_000, expected: 30_000_000, high: 33_000_000 }),
+            time_ms: Some(RangeView { low: 13_000, expected: 15_000, high: 17_000 }),
+            sure: Sure::Good,
+            why: "it rests on 40 earlier tasks like these".to_owned(),
+            offer: Some(SignedQuote { quote, signature: vec![0; 64] }),
+        }
+    }
+
+    #[test]
+    fn three_choices_stand_side_by_side_with_their_ranges() {
+        let mut view = quote();
+        view.choices[2].offer = None;
+        let text = choices(&view);
+        let lines: Vec<_> = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+        assert_eq!(
+            lines[1],
+            "cheap 0.036 GLN 0.03 GLN 0.027 GLN to 0.033 GLN 15.0 s 13.0 s to 17.0 s good: it rests on 40 earlier tasks like these"
+        );
+        assert!(lines[3].starts_with("fast over the cap 0.03 GLN"), "{text}");
+        assert!(lines[4].contains("--quote cheap"), "{text}");
     }
 
     #[test]

@@ -6,6 +6,7 @@ use anyhow::Result;
 use gleaner_client::data::Attendant;
 use gleaner_client::{Client, Draft, Fetched, Way};
 use gleaner_wire::api::{JobState, JobView, Submitted};
+use gleaner_wire::job_file::Prefer;
 use gleaner_wire::{JobId, WorkerKey};
 use tokio::time::Instant;
 
@@ -16,7 +17,7 @@ use crate::progress::{Progress, spinner};
 use crate::settings::Settings;
 use crate::standstill::Standstill;
 use crate::watch::Watch;
-use crate::{image, job, order, words};
+use crate::{image, job, order, quote, words};
 
 /// Options of `gleaner run`.
 #[derive(clap::Args)]
@@ -29,6 +30,9 @@ pub struct Args {
     /// Folder for the results [default: the job's name and number]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Order by a binding quote: nothing beyond its price is charged
+    #[arg(long, value_name = "cheap|balanced|fast", value_parser = parse_prefer)]
+    quote: Option<Prefer>,
     /// Submit only: print the job's number and leave
     #[arg(long, conflicts_with = "out")]
     detach: bool,
@@ -55,8 +59,11 @@ impl Args {
 
 /// Runs the job to its end.
 pub async fn perform(settings: &Settings, args: &Args) -> Result<ExitCode> {
-    let draft = args.draft().await?;
+    let mut draft = args.draft().await?;
     let client = settings.client().await?;
+    if let Some(prefer) = args.quote {
+        quote::take(&client, &mut draft, prefer).await?;
+    }
     let purse = order::purse(settings, &client).await?;
     let way = if args.direct { Way::Direct } else { Way::Hub };
     let (submitted, attendant) = order::submit(&client, purse.as_ref(), &draft, way).await?;
@@ -168,4 +175,10 @@ fn finish(view: &JobView, fetched: &Fetched, out: &Path, quiet: bool) -> Result<
 fn default_folder(name: &str, submitted: &Submitted) -> PathBuf {
     let safe = |c: char| if c.is_alphanumeric() || matches!(c, '-' | '_') { c } else { '-' };
     PathBuf::from(format!("{}-{}", name.chars().map(safe).take(60).collect::<String>(), submitted.job))
+}
+
+fn parse_prefer(text: &str) -> Result<Prefer, String> {
+    let all = [Prefer::Cheap, Prefer::Balanced, Prefer::Fast];
+    let found = all.into_iter().find(|prefer| quote::prefer(*prefer) == text);
+    found.ok_or_else(|| "a quote is cheap, balanced or fast".to_owned())
 }

@@ -2,6 +2,7 @@
 mod market;
 mod prices;
 mod proof;
+mod quotes;
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -64,6 +65,15 @@ enum Verb {
         #[arg(long, value_name = "SEED", default_value_t = 1)]
         from: u64,
     },
+    /// Show how far quotes are from what jobs then cost and take, as more of their kind has run
+    Quotes {
+        /// How many seeds for each length of history
+        #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=10_000))]
+        seeds: u64,
+        /// The first seed
+        #[arg(long, value_name = "SEED", default_value_t = 1)]
+        from: u64,
+    },
     /// Show how prices answer load that doubles and supply of which half goes away
     Prices {
         /// How many seeds
@@ -100,6 +110,7 @@ pub fn perform(args: &Args) -> Result<ExitCode> {
         (Some(Verb::Market { seeds, from }), _) => market::perform(*from, *seeds, args.json),
         (Some(Verb::Prices { seeds, from }), _) => prices::perform(*from, *seeds, args.json),
         (Some(Verb::Proof { jobs, seed }), _) => proof::perform(*jobs, *seed, threads, args.json),
+        (Some(Verb::Quotes { seeds, from }), _) => quotes::perform(*from, *seeds, args.json),
         (None, Some(seeds)) => many(args, seeds, threads),
         (None, None) => one(args),
     }

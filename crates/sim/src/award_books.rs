@@ -2,8 +2,8 @@
 use std::collections::BTreeMap;
 
 use gleaner_core::Core;
-use gleaner_wire::market::Mode;
-use gleaner_wire::{Amount, AttemptId, JobId, Micros, StartAttempt};
+use gleaner_wire::market::{Mode, Tier};
+use gleaner_wire::{Amount, AttemptId, JobId, Micros, StartAttempt, WorkerId};
 
 use crate::books::ensure;
 use crate::job_plan::JobPlan;
@@ -12,14 +12,31 @@ use crate::job_plan::JobPlan;
 #[derive(Default)]
 pub(crate) struct AwardBooks {
     awarded: BTreeMap<(JobId, u16, u32), AttemptId>,
+    /// What devices have won, which reserved jobs keep at that price.
+    won: BTreeMap<(JobId, WorkerId, u16), Amount>,
 }
 
 impl AwardBooks {
+    /// The price at which a reserved job has won a device.
+    pub fn won(&self, worker: WorkerId, start: &StartAttempt) -> Option<Amount> {
+        self.won.get(&(start.job, worker, start.device)).copied()
+    }
+
     /// A task went to the winner of an auction.
-    pub fn start(&mut self, core: &Core, plan: &JobPlan, start: &StartAttempt, price: Amount) -> Result<(), String> {
+    pub fn start(
+        &mut self,
+        core: &Core,
+        plan: &JobPlan,
+        worker: WorkerId,
+        start: &StartAttempt,
+        price: Amount,
+    ) -> Result<(), String> {
         let name = || format!("task {}.{}.{}", start.job, start.group, start.index);
         ensure(plan.file.market.mode == Mode::Auction, || format!("{} was auctioned unasked", name()))?;
         let before = self.awarded.insert((start.job, start.group, start.index), start.attempt);
+        if plan.file.market.tier == Tier::Reserved {
+            self.won.insert((start.job, worker, start.device), price);
+        }
         let twice = before.is_some_and(|before| core.runs(before));
         ensure(!twice, || format!("{} was awarded twice", name()))?;
         let summary = core.job_summary(start.job).ok_or("an award of a job that is not there")?;

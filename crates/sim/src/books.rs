@@ -4,15 +4,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use gleaner_core::ledger::Account;
-use gleaner_core::{Core, Effect, Event, Proof, Ticket, Verdict};
+use gleaner_core::{Core, Effect, Event, Proof, Ticket, Verdict, tier_price};
 use gleaner_wire::api::JobState;
-use gleaner_wire::{Amount, AttemptId, Finished, InputSpec, JobId, Outcome, Output, TaskId, WorkerId};
+use gleaner_wire::market::Tier;
+use gleaner_wire::{Amount, AttemptId, Finished, InputSpec, JobId, Millis, Outcome, Output, TaskId, WorkerId};
 
 use crate::award_books::AwardBooks;
 use crate::job_plan::JobPlan;
 use crate::order_books::OrderBooks;
 use crate::scenario::Scenario;
 use crate::test_books::TestBooks;
+
+/// Alarms ring a little later than they are set for.
+const NOTICE_SLACK: Millis = Millis(100);
 
 /// An attempt that was started.
 struct Started {
@@ -64,6 +68,8 @@ pub(crate) struct Books {
     /// Where money is on a chain.
     orders: Option<OrderBooks>,
     tests: TestBooks,
+    /// Attempts that were told to give their seats up, and by when they must have.
+    notices: BTreeMap<AttemptId, Millis>,
 }
 
 impl Books {
@@ -82,6 +88,7 @@ impl Books {
             awards: AwardBooks::default(),
             orders: OrderBooks::new(scenario),
             tests: TestBooks::new(scenario.screening),
+            notices: BTreeMap::new(),
         }
     }
 
@@ -132,6 +139,30 @@ impl Books {
             | Event::LotDrawn { .. }
             | Event::WorkerManaged { .. }
             | Event::DemandTermsSet { .. } => Ok(Claim::default()),
+        }
+    }
+
+    /// The hub was away: whoever had notice gets another term to come back in.
+    pub fn hub_came_back(&mut self, core: &Core, now: Millis) {
+        let term = now.after(core.params().lease_ms).after(NOTICE_SLACK);
+        self.notices.values_mut().for_each(|by| *by = (*by).max(term));
+    }
+
+    /// Whoever is told to give its seat up has done so in time, and only what is interruptible is told.
+    pub fn check_notices(&mut self, core: &Core, now: Millis, effects: &[Effect]) -> Result<(), String> {
+        for effect in effects {
+            if let Effect::YieldAttempt { attempt, by_ms, .. } = effect {
+                let started = self.attempts.get(attempt).ok_or("an attempt is to give way that was never started")?;
+                let plan = &self.plans[self.jobs[&started.job].plan];
+                let soft = plan.file.market.tier == Tier::Interruptible;
+                ensure(soft, || format!("attempt {attempt} is to give way and cannot be outbid"))?;
+                self.notices.insert(*attempt, now.after(*by_ms).after(NOTICE_SLACK));
+            }
+        }
+        self.notices.retain(|attempt, _| core.runs(*attempt));
+        match self.notices.iter().find(|(_, by)| **by < now) {
+            Some((attempt, _)) => Err(format!("attempt {attempt} was to give way and runs on")),
+            None => Ok(()),
         }
     }
 
@@ -255,7 +286,8 @@ impl Books {
             | Effect::InviteBid { .. }
             | Effect::AskReveal { .. }
             | Effect::DrawLot { .. }
-            | Effect::AnnounceDemand => Ok(()),
+            | Effect::AnnounceDemand
+            | Effect::YieldAttempt { .. } => Ok(()),
         }
     }
 
@@ -277,9 +309,12 @@ impl Books {
         ensure(!audit || self.checks, || format!("{} is checked where nothing is", name()))?;
         let price = core.price_of(attempt).ok_or("an attempt without a price")?;
         if core.is_award(attempt) {
-            self.awards.start(core, &self.plans[booked.plan], &start, price)?;
+            self.awards.start(core, &self.plans[booked.plan], worker, &start, price)?;
         } else {
-            ensure(price == device.price_per_second, || format!("{} has another price than was offered", name()))?;
+            let tier = self.plans[booked.plan].file.market.tier;
+            let asked = price == tier_price(device.price_per_second, tier);
+            let fits = asked || self.awards.won(worker, &start) == Some(price);
+            ensure(fits, || format!("{} has another price than was offered", name()))?;
         }
         let started = Started { worker, job, group, index, price, ended: false, audit };
         let before = self.attempts.insert(attempt, started);

@@ -117,7 +117,8 @@ impl World<'_> {
             | Effect::InviteBid { .. }
             | Effect::AskReveal { .. }
             | Effect::DrawLot { .. }
-            | Effect::AnnounceDemand => {}
+            | Effect::AnnounceDemand
+            | Effect::YieldAttempt { .. } => {}
         }
     }
 
@@ -129,6 +130,7 @@ impl World<'_> {
         let Some(view) = self.hub.core.job_view(job) else { return };
         self.useful += view.workers.iter().map(|tally| tally.ran_micros).sum::<u64>();
         self.spent += view.summary.spent.0;
+        self.costs.insert(job, view.summary.spent.0);
     }
 
     /// Acts on effects.
@@ -156,6 +158,10 @@ impl World<'_> {
                 }
                 Effect::CancelAttempt { worker, attempt } => {
                     self.send_to_worker(self.indices[worker.0 as usize], ToWorker::Cancel(vec![*attempt]));
+                }
+                Effect::YieldAttempt { worker, attempt, by_ms } => {
+                    let told = ToWorker::Yield { attempt: *attempt, by_ms: *by_ms };
+                    self.send_to_worker(self.indices[worker.0 as usize], told);
                 }
                 Effect::TellPaused { worker, paused } => {
                     self.send_to_worker(self.indices[worker.0 as usize], ToWorker::Paused(*paused));

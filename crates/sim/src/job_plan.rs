@@ -57,6 +57,16 @@ impl Truth {
     }
 }
 
+/// Whether a requester asks what its job would cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Asks {
+    No,
+    /// It does, and orders as it would have.
+    Only,
+    /// It does, and orders by the quote.
+    AndOrders,
+}
+
 /// A job that will be submitted.
 #[derive(Clone, Debug)]
 pub(crate) struct JobPlan {
@@ -70,6 +80,8 @@ pub(crate) struct JobPlan {
     pub cancel_at: Option<u64>,
     /// Whether anything about it explains that it does not end with all tasks done.
     pub may_fail: bool,
+    /// Whether its requester asks what it would cost.
+    pub asks: Asks,
 }
 
 /// The longest small-world task on the reference machine: even on the slowest machine on its worst day it stays below
@@ -123,6 +135,7 @@ fn fresh(chance: &mut Chance) -> JobPlan {
         truths,
         cancel_at: None,
         may_fail: may_fail || tight_money || tight_time,
+        asks: Asks::No,
     }
 }
 
@@ -270,5 +283,6 @@ pub(crate) fn array(requester: &str, count: u64, micros: u64, spread: u64, prefe
         truths: vec![Truth { program, micros, spread, faulty: 0, cause: Cause::ProgramFault }],
         cancel_at: None,
         may_fail: false,
+        asks: Asks::No,
     }
 }

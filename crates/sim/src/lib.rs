@@ -19,6 +19,7 @@ mod hub;
 mod hub_side;
 mod job_plan;
 pub mod market;
+mod market_plan;
 mod order_books;
 #[cfg(test)]
 mod order_properties;
@@ -26,6 +27,7 @@ mod prices;
 pub mod proof;
 #[cfg(test)]
 mod properties;
+mod quotes;
 mod report;
 mod scenario;
 mod seeds;
@@ -40,6 +42,7 @@ mod world;
 pub use compare::{Comparison, DataComparison, compare, compare_data, median};
 pub use faults::{Faults, FaultsError};
 pub use prices::{PricePhase, PriceRun, prices};
+pub use quotes::{QuoteErrors, quotes};
 pub use report::{Report, Violation};
 pub use seeds::{Summary, many, small};
 

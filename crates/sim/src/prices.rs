@@ -287,7 +287,8 @@ impl Market {
                 | Effect::Accuse { .. }
                 | Effect::InviteBid { .. }
                 | Effect::AskReveal { .. }
-                | Effect::DrawLot { .. } => {}
+                | Effect::DrawLot { .. }
+                | Effect::YieldAttempt { .. } => {}
             }
         }
     }

@@ -64,6 +64,7 @@ impl Trace {
                 (16, u64::from(worker.0) << 16 | u64::from(*device), auction.0, "")
             }
             Effect::DrawLot { auction } => (17, auction.0, 0, ""),
+            Effect::YieldAttempt { worker, attempt, .. } => (20, worker.0.into(), attempt.0, ""),
         };
         let mut record = [kind; 17];
         record[1..9].copy_from_slice(&first.to_le_bytes());

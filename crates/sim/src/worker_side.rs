@@ -102,6 +102,12 @@ impl World<'_> {
                 starts.iter().for_each(|start| self.take(worker, start));
                 self.keep_beating(worker);
             }
+            ToWorker::Yield { attempt, .. } => {
+                if self.scenario.saving {
+                    self.save(worker, attempt);
+                }
+                self.call_off(worker, attempt);
+            }
             ToWorker::Cancel(attempts) => attempts.into_iter().for_each(|attempt| self.call_off(worker, attempt)),
             ToWorker::Acknowledge { batch, .. } => self.workers[worker as usize].acknowledge(batch),
             ToWorker::Invite(invitations) => self.invited(worker, &invitations),

@@ -2,7 +2,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use gleaner_core::ledger::Account;
-use gleaner_core::{Effect, Event, Session, Ticket, plan};
+use gleaner_core::plan::{self, Graph};
+use gleaner_core::{Effect, Event, Session, Ticket};
+use gleaner_wire::api::ChoiceView;
 use gleaner_wire::{Amount, AttemptId, AuctionId, Cause, JobId, Millis, SignedOrder, ToHub, ToWorker, WorkerId};
 
 use crate::agenda::Agenda;
@@ -10,6 +12,7 @@ use crate::books::{Books, ensure};
 use crate::chain::{self, Chain, Step};
 use crate::chance::{Chance, mix_two};
 use crate::hub::{Hub, Journal};
+use crate::job_plan::Asks;
 use crate::report::{Report, Violation};
 use crate::scenario::{MILLISECOND, Scenario};
 use crate::testing::Test;
@@ -117,6 +120,9 @@ pub(crate) struct World<'a> {
     pub hub_crashes: u64,
     pub useful: u64,
     pub spent: u64,
+    /// What requesters that asked were told, and what each ended job cost.
+    pub asked: BTreeMap<u32, ChoiceView>,
+    pub costs: BTreeMap<JobId, u64>,
     /// When each job ended, and which of them are archived.
     pub ended: BTreeMap<JobId, u64>,
     archived: BTreeSet<JobId>,
@@ -170,6 +176,8 @@ impl<'a> World<'a> {
             hub_crashes: 0,
             useful: 0,
             spent: 0,
+            asked: BTreeMap::new(),
+            costs: BTreeMap::new(),
             ended: BTreeMap::new(),
             archived: BTreeSet::new(),
             timer: None,
@@ -260,6 +268,7 @@ impl<'a> World<'a> {
             What::Timer(at) => return self.ring(at),
             What::HubUp => {
                 self.hub_up = true;
+                self.books.hub_came_back(&self.hub.core, Millis(self.now / MILLISECOND));
                 self.tell(Event::HubStarted)?;
                 return self.see_terms();
             }
@@ -283,6 +292,7 @@ impl<'a> World<'a> {
         }
         if let Some(claim) = claim {
             self.books.after(&self.hub.core, &claim, &effects)?;
+            self.books.check_notices(&self.hub.core, now, &effects)?;
             self.check()?;
         }
         match self.torn.take() {
@@ -348,7 +358,7 @@ impl<'a> World<'a> {
         }
         self.agenda.note(self.now + CLIENT_RETRY, What::Submit(at));
         let job = &self.scenario.jobs[at as usize];
-        let graph = plan::plan(&job.file).map_err(|error| format!("{}: {error}", error.at))?;
+        let mut graph = plan::plan(&job.file).map_err(|error| format!("{}: {error}", error.at))?;
         if self.chain.is_none() && self.hub_up && !self.hub.core.knows_requester(&job.requester) {
             let theirs = self.scenario.jobs.iter().filter(|other| other.requester == job.requester);
             let caps: u64 = theirs.filter_map(|other| other.file.budget.price_max).map(|cap| cap.0).sum();
@@ -364,6 +374,7 @@ impl<'a> World<'a> {
             self.answers[at as usize] = Answer::Accepted(job);
             return Ok(());
         }
+        self.ask_price(at, &mut graph)?;
         let submission = u128::from(mix_two(self.scenario.seed, u64::from(at)));
         let order = self.chain.is_some().then(|| self.sign(at, submission));
         self.tell(Event::JobSubmitted {
@@ -373,6 +384,27 @@ impl<'a> World<'a> {
             graph,
             order,
         })
+    }
+
+    /// A requester that wants to know asks what its job would cost, and orders by that where money is with the hub.
+    fn ask_price(&mut self, at: u32, graph: &mut Graph) -> Result<(), String> {
+        let asks = self.scenario.jobs[at as usize].asks;
+        if asks == Asks::No {
+            return Ok(());
+        }
+        let now = Millis(self.now / MILLISECOND);
+        let Ok(view) = self.hub.core.quote(now, graph.clone()) else { return Ok(()) };
+        let choice = view.choices.into_iter().find(|choice| choice.prefer == graph.prefer);
+        let choice = choice.ok_or("a preference is not quoted")?;
+        if let Some(price) = choice.expected {
+            let ordered = price.low <= price.expected && price.expected <= price.high;
+            ensure(ordered, || format!("a quote's range is none: {price:?}"))?;
+        }
+        if let (Asks::AndOrders, None, Some(offer)) = (asks, &self.chain, &choice.offer) {
+            (graph.price_max, graph.quote) = (Some(offer.quote.price), Some(offer.quote.clone()));
+        }
+        self.asked.entry(at).or_insert(choice);
+        Ok(())
     }
 
     /// What the requester signs; the same each time it asks.

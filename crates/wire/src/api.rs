@@ -4,7 +4,11 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
-use crate::{Amount, AttemptId, Cause, DataRef, JobId, Millis, Offer, Output, Runtime, State, WorkerId, WorkerKey};
+use crate::job_file::Prefer;
+use crate::market::Market;
+use crate::{
+    Amount, AttemptId, Cause, DataRef, JobId, Millis, Offer, Output, Runtime, SignedQuote, State, WorkerId, WorkerKey,
+};
 
 pub use crate::prices::PriceView;
 
@@ -117,6 +121,12 @@ pub struct JobView {
     /// What went to winners of auctions, most recent last; bounded.
     #[serde(default)]
     pub awards: Vec<AwardView>,
+    /// What it was quoted, if it was ordered by a quote.
+    #[serde(default)]
+    pub quoted: Option<QuotedView>,
+    /// How the market treated it, beside paying for what it delivered.
+    #[serde(default)]
+    pub market: MarketView,
 }
 
 /// How many results were judged alike.
@@ -128,6 +138,23 @@ pub struct ChecksView {
     pub results: u64,
     /// Whether they were paid.
     pub paid: bool,
+}
+
+/// How the market treated a job.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MarketView {
+    /// How its workers were found and how firm its places were.
+    pub market: Market,
+    /// Device time of attempts that were paid, in microseconds.
+    pub paid_micros: u64,
+    /// Device time of attempts that lost a race, in microseconds; nobody pays for it.
+    pub wasted_micros: u64,
+    /// Attempts beside others in a race.
+    pub hedges: u64,
+    /// Attempts that were moved for somebody who pays more.
+    pub moved: u64,
+    /// Devices that are kept for it now.
+    pub kept: u64,
 }
 
 /// One `[[task]]` of a job.
@@ -229,6 +256,73 @@ pub struct QuoteView {
     pub rests_on: u64,
     /// Its `[[task]]`s.
     pub groups: Vec<GroupQuote>,
+    /// Cheap, balanced and fast side by side.
+    #[serde(default)]
+    pub choices: Vec<ChoiceView>,
+}
+
+/// What a job would cost and when it would be done if this mattered more.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChoiceView {
+    /// What matters more.
+    pub prefer: Prefer,
+    /// What it should cost; none while that is not known of one of its `[[task]]`s.
+    pub expected: Option<RangeView>,
+    /// How long it should take, in milliseconds.
+    pub time_ms: Option<RangeView>,
+    /// How sure that is.
+    pub sure: Sure,
+    /// Why it is as sure as that, in words.
+    pub why: String,
+    /// The binding price, with the hub's signature; none where nothing is known, or it is over budget.price_max.
+    pub offer: Option<SignedQuote>,
+}
+
+/// What is expected, and between what eight of ten such jobs end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RangeView {
+    /// One in ten is below.
+    pub low: u64,
+    /// What is expected.
+    pub expected: u64,
+    /// One in ten is above.
+    pub high: u64,
+}
+
+/// How sure a quote is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sure {
+    /// Nothing like it has run here.
+    #[default]
+    Unknown,
+    /// Too few like it have run to tell how much they differ.
+    Guess,
+    /// Those that ran differ much.
+    Rough,
+    /// The price is known to about a third.
+    Fair,
+    /// The price is known to about an eighth.
+    Good,
+}
+
+/// What was promised to a job, beside what became of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QuotedView {
+    /// The name of the quote.
+    pub id: crate::Hash,
+    /// What was promised: the job's cap.
+    pub price: Amount,
+    /// What it should have cost.
+    pub expected: Amount,
+    /// How long it should have taken.
+    pub time_ms: Millis,
+    /// What the platform has paid beyond the price, so that the job could end.
+    pub platform_paid: Amount,
+    /// How far the cost is from what was expected, in thousandths of it, once the job is done.
+    pub price_error_mille: Option<u64>,
+    /// How far the time is from what was expected, in thousandths of it, once the job is done.
+    pub time_error_mille: Option<u64>,
 }
 
 /// What one `[[task]]` of a job would cost.

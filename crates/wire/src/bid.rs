@@ -5,6 +5,7 @@
 use alloc::string::String;
 use serde::{Deserialize, Serialize};
 
+use crate::market::Tier;
 use crate::{Amount, AuctionId, ByteSize, Hash, JobId, Micros, Millis, Runtime, WorkerKey};
 
 /// The most bids in one message.
@@ -35,6 +36,8 @@ pub struct Invitation {
     pub standing: Amount,
     /// The middle of what the invited devices ask for a second.
     pub market: Amount,
+    /// How firm the place is: what is paid is 125 % of the price that wins for a reserved one, 85 % for an interruptible one.
+    pub tier: Tier,
     /// How soon the sealed bid must be there.
     pub within_ms: Millis,
 }

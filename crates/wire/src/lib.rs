@@ -19,6 +19,7 @@ mod offer;
 mod order;
 mod output;
 mod quantity;
+mod quote;
 mod spec;
 mod standing;
 
@@ -49,6 +50,7 @@ pub use offer::{DeviceKind, DeviceNeed, DeviceOffer, Needs, Offer, OfferError, R
 pub use order::{Order, SignedOrder};
 pub use output::{INLINE_BYTES_MAX, Output};
 pub use quantity::{ByteSize, Micros, Millis, QuantityError};
+pub use quote::{Quote, SignedQuote};
 pub use spec::{Image, InputSpec, Limits, Stage, Sweep, TaskSpec, Work};
 pub use standing::State;
 

@@ -145,6 +145,13 @@ pub enum ToWorker {
     Invite(Vec<Invitation>),
     /// Open the bids of these devices in these auctions: all bids are in.
     Reveal(Vec<(AuctionId, u16)>),
+    /// Somebody pays more for the place of this attempt: save how far it is and hand it back as cancelled.
+    Yield {
+        /// Which.
+        attempt: AttemptId,
+        /// Within how long; then it is taken away.
+        by_ms: Millis,
+    },
 }
 
 /// From worker to hub.

@@ -38,7 +38,7 @@ pub struct SignedOrder {
 }
 
 /// Signatures are hexadecimal where people read them.
-mod signature {
+pub(crate) mod signature {
     use super::{String, Vec};
     use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 

@@ -3,6 +3,7 @@
 use std::num::NonZeroU32;
 
 use gleaner_wire::job_file::{JobFile, line_of};
+use gleaner_wire::market::Tier;
 use gleaner_wire::render::{DeviceChoice, Format, Renderer, Source, Split};
 use gleaner_wire::{
     Address, Amount, AttemptId, AuctionId, BlobRef, ByteSize, Cause, Check, DecodeError, DeviceKind, DeviceOffer, Each,
@@ -61,6 +62,7 @@ fn to_worker() -> Vec<(ToWorker, &'static str)> {
         (ToWorker::Screened { device: 0, runtime: Runtime::Wasm, verdict: Err("x".into()) }, "090000010178"),
         (ToWorker::Invite(vec![invitation()]), INVITE),
         (ToWorker::Reveal(vec![(AuctionId(300), 1)]), "0b01ac0201"),
+        (ToWorker::Yield { attempt: AttemptId(5), by_ms: Millis(10_000) }, "0c05904e"),
     ]
 }
 
@@ -137,6 +139,7 @@ fn invitation() -> Invitation {
         predicted: Some(Micros(1500)),
         standing: Amount(100),
         market: Amount(90),
+        tier: Tier::Interruptible,
         within_ms: Millis(300),
     }
 }
@@ -192,7 +195,7 @@ const HELLO: &str = concat!(
     "77026575010404040404040404040404040404040404040404010108",
     "6c6c766d7069706580804001010001640101e80701ffff030001010105",
 );
-const INVITE: &str = "0a0103010301740201ac02e0d40301dc0b645aac02";
+const INVITE: &str = "0a0103010301740201ac02e0d40301dc0b645a02ac02";
 const BIDS: &str = "08010301010101010101010101010101010101010101010101010101010101010101010101";
 const REVEALS: &str = "09010301ac020101010101010101010101010101010101010101010101010101010101010101";
 const HOLDS: &str = "07010101010101010101010101010101010101010101010101010101010101010101ac02";

@@ -173,6 +173,11 @@ impl Agent {
             ToWorker::Spec { job, group, spec } => self.on_spec(job, group, spec)?,
             ToWorker::Start(starts) => self.on_start(starts)?,
             ToWorker::Cancel(attempts) => self.on_cancel(&attempts),
+            ToWorker::Yield { attempt, .. } => {
+                if self.holdings().has(attempt) {
+                    self.cancels.outbid(attempt);
+                }
+            }
             ToWorker::Acknowledge { batch, earned } => {
                 self.on_acknowledge(batch);
                 self.earned.send_if_modified(|known| std::mem::replace(known, earned) != earned);

@@ -95,7 +95,7 @@ impl Delivery {
         let finished = move |outcome| Finished { attempt, ran, outcome };
         let product = match end {
             End::Failed(failure) => return self.push(finished(failed(failure)), last),
-            End::Cancelled if self.cancels.is_recalled(attempt) => {
+            End::Cancelled if self.cancels.is_for_owner(attempt) => {
                 return self.push(finished(failed(needed_by_owner())), last);
             }
             End::Cancelled => return self.push(finished(Outcome::Cancelled), last),
@@ -133,7 +133,7 @@ impl Delivery {
         Saving { depot: self.depot.clone(), outbox: self.outbox.clone() }
     }
 
-    /// Whether an attempt has to stop because the owner needs the device.
+    /// Whether an attempt has to stop and may save how far it is.
     pub fn is_recalled(&self, attempt: AttemptId) -> bool {
         self.cancels.is_recalled(attempt)
     }

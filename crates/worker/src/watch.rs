@@ -14,6 +14,8 @@ pub const LOOK_UP: Duration = Duration::from_millis(10);
 enum By {
     Hub,
     Owner,
+    /// Somebody who pays more.
+    Market,
 }
 
 /// The attempts that are not wanted any more. Asking costs nothing while there are none.
@@ -39,10 +41,28 @@ impl Cancels {
         });
     }
 
-    /// Whether the attempt has to stop because the owner needs the device.
+    /// From now on this attempt has to stop, because somebody pays more for its place.
+    pub fn outbid(&self, attempt: AttemptId) {
+        self.change(|attempts| {
+            attempts.entry(attempt).or_insert(By::Market);
+        });
+    }
+
+    /// Whether the attempt has to stop and may save how far it is: its owner needs the device, or somebody pays more.
     pub fn is_recalled(&self, attempt: AttemptId) -> bool {
-        self.count.load(Ordering::Acquire) > 0
-            && self.attempts.lock().unwrap_or_else(PoisonError::into_inner).get(&attempt) == Some(&By::Owner)
+        matches!(self.by(attempt), Some(By::Owner | By::Market))
+    }
+
+    /// Whether the attempt has to stop because the owner needs the device.
+    pub fn is_for_owner(&self, attempt: AttemptId) -> bool {
+        self.by(attempt) == Some(By::Owner)
+    }
+
+    fn by(&self, attempt: AttemptId) -> Option<By> {
+        if self.count.load(Ordering::Acquire) == 0 {
+            return None;
+        }
+        self.attempts.lock().unwrap_or_else(PoisonError::into_inner).get(&attempt).copied()
     }
 
     /// From now on every attempt is cancelled, because the worker ends.
@@ -150,6 +170,18 @@ mod tests {
         assert_eq!(watches[0].check(), Ok(()));
         cancels.cancel_all();
         assert_eq!(watches[1].check(), Err(Interruption::Cancelled));
+    }
+
+    #[test]
+    fn who_is_outbid_may_save_and_is_not_needed_by_the_owner() {
+        let cancels = Cancels::default();
+        let [outbid, owners, cancelled] = [1, 2, 3].map(AttemptId);
+        cancels.outbid(outbid);
+        cancels.recall(owners);
+        cancels.cancel(cancelled);
+        assert!([outbid, owners, cancelled].iter().all(|attempt| cancels.has(*attempt)));
+        assert_eq!([outbid, owners, cancelled].map(|attempt| cancels.is_recalled(attempt)), [true, true, false]);
+        assert_eq!([outbid, owners, cancelled].map(|attempt| cancels.is_for_owner(attempt)), [false, true, false]);
     }
 
     #[test]

@@ -102,6 +102,8 @@ pub(crate) struct Claims {
     pub drawing: Vec<AttemptId>,
     /// The number of the round that is being drawn, or was last.
     pub round: u64,
+    /// How long results have waited of late until they were accepted.
+    pub wait: Micros,
     /// Unpaid work of each provider.
     pub exposure: BTreeMap<Address, Amount>,
     /// The workers of each provider, whose unpaid work counts together.
@@ -122,6 +124,12 @@ impl Claims {
         if let Some(now) = now {
             self.owned.entry(now).or_default().insert(worker);
         }
+    }
+
+    /// A result was accepted that came so long ago.
+    pub fn note_wait(&mut self, waited: Millis) {
+        let (waited, before) = (waited.micros().0, self.wait.0);
+        self.wait = Micros(if before == 0 { waited } else { before - before / 8 + waited / 8 });
     }
 
     fn expose(&mut self, provider: Option<Address>, amount: Amount) {

@@ -21,6 +21,7 @@ impl Core {
     /// A claim is right, or right enough: it is paid and its task is done.
     pub(crate) fn accept(&mut self, id: AttemptId, verdict: Verdict, effects: &mut Vec<Effect>) {
         let claim = self.drop_claim(id, effects);
+        self.claims.note_wait(self.now.since(claim.finished));
         self.pay_claim(id, claim, verdict, effects);
     }
 
@@ -33,6 +34,7 @@ impl Core {
         let tally = job.tallies.entry(attempt.worker).or_default();
         (tally.done, tally.ran) = (tally.done + 1, gleaner_wire::Micros(tally.ran.0 + ran.0));
         self.remember(&attempt, output, ran);
+        self.pay_parts(attempt.job, attempt.group, attempt.index, verdict);
         self.complete(attempt.job, attempt.group, attempt.index, output, effects);
         self.look_at_tail(attempt.job, attempt.group, effects);
     }
@@ -50,6 +52,8 @@ impl Core {
         let alike: Vec<WorkerId> = alike.map(|(worker, _)| *worker).collect();
         // Where answers may differ a little, a stranger's tolerance must not cost anybody its stake.
         let convicts = self.check_of_task(claim) == Check::Exact;
+        // Whoever went on from a checkpoint may have been given a wrong one.
+        let misled = claim.attempt.resumed.then_some(claim.attempt.worker);
         let gone: Vec<WorkerId> = audit.gone.iter().copied().collect();
         let claimant = claim.attempt.worker;
         let (right, wrong) = match verdict {
@@ -65,7 +69,7 @@ impl Core {
         right.into_iter().for_each(|worker| self.note_record(worker, proof::Verdict::Good));
         gone.into_iter().for_each(|worker| self.note_record(worker, proof::Verdict::GivenUp));
         for worker in wrong {
-            match convicts {
+            match convicts && misled != Some(worker) {
                 true => self.convict(worker, id, effects),
                 false => self.add_trouble(worker, 2, effects),
             }
@@ -98,6 +102,9 @@ impl Core {
         self.keep_proof(id, &claim, verdict);
         let attempt = claim.attempt;
         self.take_down_failure(&attempt, id, Cause::Refuted, detail, effects);
+        if attempt.resumed {
+            self.drop_parts(attempt.job, attempt.group, attempt.index);
+        }
         let job = &self.jobs[&attempt.job];
         if !job.is_running() {
             return;
@@ -175,6 +182,9 @@ impl Core {
             let verdict = if contested { Verdict::Undecided } else { Verdict::JobEnded };
             self.keep_proof(id, &claim, verdict);
             if contested {
+                if claim.attempt.resumed {
+                    self.drop_parts(claim.attempt.job, claim.attempt.group, claim.attempt.index);
+                }
                 continue;
             }
             let Claim { attempt, output, ran, .. } = claim;

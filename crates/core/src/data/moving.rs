@@ -84,7 +84,7 @@ impl Core {
         let took = self.now.since(attempt.placed).since(ran.millis());
         let waited = match attempt.why {
             Why::Ahead => true,
-            Why::Idle | Why::Second | Why::Test | Why::Audit(_) | Why::Won => false,
+            Why::Idle | Why::Second | Why::Test | Why::Audit(_) | Why::Won | Why::Hedge => false,
         };
         let says_nothing = inputs.is_guess || attempt.moving.bytes < self.params.data_bytes_min;
         if says_nothing || took < MEASURED_MIN || waited {

@@ -1,11 +1,12 @@
 //! An auction ends: its tasks go to the bids that won, or by posted prices if there was none.
 use alloc::vec::Vec;
-use gleaner_wire::{Amount, AuctionId, JobId, TaskId, WorkerId};
+use gleaner_wire::{Amount, AuctionId, JobId, TaskId, WorkerId, market};
 use serde::{Deserialize, Serialize};
 
 use super::auction::{Bid, Outcome, Won, clear};
 use super::auctions::{Auction, Entry, Stage};
 use super::sale::Sale;
+use super::tier;
 use crate::assign::Placement;
 use crate::attempt::Why;
 use crate::effect::Effect;
@@ -83,22 +84,30 @@ impl Core {
             Entry::Invited | Entry::Sealed(_) | Entry::Out => None,
         });
         let able = opened.filter(|(seat, _)| self.room(*seat) == Some(Tier::Idle) && self.may_bid(job, group, *seat));
-        let bid = |(seat, price)| self.bid_of(group, seat, price, auction.standing[&seat], share);
+        let bid = |(seat, price)| self.bid_of(group, seat, price, auction.standing[&seat], (share, job.market.tier));
         able.map(bid).collect()
     }
 
-    fn bid_of(&self, group: &Group, id: SeatId, price: Amount, standing: Amount, share: Amount) -> Bid {
+    fn bid_of(
+        &self,
+        group: &Group,
+        id: SeatId,
+        price: Amount,
+        standing: Amount,
+        (share, tier): (Amount, market::Tier),
+    ) -> Bid {
         let seat = &self.seats[id.0 as usize];
         let duration = self.duration(group, id);
         let record = &self.workers[seat.worker.0 as usize].reliability;
         let per_second = u128::from(share.0) * 1_000_000 / u128::from(duration.0);
+        let per_second = Amount(u64::try_from(per_second).unwrap_or(u64::MAX));
         Bid {
             bidder: id.0,
             owner: self.owner_number(seat.worker),
             price,
             until_finished: record.until_finished(duration),
             standing,
-            ceiling: Amount(u64::try_from(per_second).unwrap_or(u64::MAX)),
+            ceiling: tier::asked(per_second, tier),
         }
     }
 
@@ -114,6 +123,9 @@ impl Core {
     fn award(&mut self, id: JobId, at: u16, won: &Won, bids: u32, effects: &mut Vec<Effect>) -> bool {
         let seat = SeatId(won.bid.bidder);
         let worker = self.seats[seat.0 as usize].worker;
+        if self.jobs[&id].is_running() && self.keeps_enough(seat, id, at) {
+            return false;
+        }
         loop {
             let admits = |job: &&Job| job.is_running() && job.admits(worker);
             let Some(job) = self.jobs.get(&id).filter(admits) else { return false };
@@ -126,7 +138,8 @@ impl Core {
             if self.assign(&placement, effects).is_err() {
                 return false;
             }
-            let (bid, price) = (won.bid.price, won.price);
+            self.keep(seat, id, Some(won.price));
+            let (bid, price) = (won.bid.price, tier::price(won.price, self.jobs[&id].market.tier));
             let (score, second) = (won.bid.score().cost(), won.second.map(super::auction::Score::cost));
             let job = self.jobs.get_mut(&id).expect("it was just placed");
             job.groups[usize::from(at)].take(index);

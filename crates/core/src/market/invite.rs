@@ -33,7 +33,8 @@ impl Core {
         if group.sale != Sale::Closed || lot == 0 {
             return;
         }
-        let seats = self.invited(job, group, lot);
+        let mut seats = self.invited(job, group, lot);
+        seats.retain(|seat| !self.keeps_enough(*seat, id, at));
         if seats.is_empty() {
             // The platform's own workers do not bid; where there are any, what nobody can be asked for may go to them.
             if !self.managed.workers.is_empty() {
@@ -120,6 +121,7 @@ impl Core {
             predicted: self.programs.predict(group.program, speed),
             standing: *open.standing.get(&seat)?,
             market: open.market,
+            tier: self.jobs[&open.job].market.tier,
             within_ms: open.until.since(self.now),
         })
     }

@@ -1,5 +1,5 @@
-//! How a task finds its worker and what that costs: auctions of sealed bids, what devices are worth, and how many of its own
-//! the platform wants.
+//! How a task finds its worker and what that costs: auctions of sealed bids, races, how firm a place is, what devices are
+//! worth, and how many of its own the platform wants.
 //!
 //! [`auction`] is the rule by which bids win and are paid, pure arithmetic. Around it is how auctions are opened, kept and
 //! ended: whom to invite, when bids are in, who gets which task.
@@ -11,9 +11,12 @@ mod bond;
 mod demand;
 mod index;
 mod invite;
+pub(crate) mod parts;
+pub(crate) mod race;
 mod record;
 mod sale;
 mod sample;
+pub mod tier;
 mod words;
 
 pub(crate) use auctions::{Auctions, Entry};

@@ -49,6 +49,7 @@ impl Core {
                     let cause = if cause == Cause::Refuted { Cause::DeviceFault } else { cause };
                     self.fail(slot, cause, clipped(&detail), result.ran, effects);
                 }
+                Outcome::Cancelled if at.notice.is_some() => self.move_attempt(slot, result.ran, effects),
                 Outcome::Cancelled => {
                     self.fail(slot, Cause::RefusedByOwner, "the worker stopped it".into(), result.ran, effects);
                 }
@@ -60,10 +61,13 @@ impl Core {
     /// called off.
     fn finish(&mut self, slot: u32, output: Output, result: Delivered, effects: &mut Vec<Effect>) {
         let (id, ran) = (self.attempts.id(slot), result.ran);
+        self.cover_run(slot, ran);
         let attempt = self.release_attempt(slot, effects);
+        let loser = attempt.twin.map(|twin| self.attempts.at(twin).clone());
         if let Some(twin) = attempt.twin {
             self.call_off(twin, effects);
         }
+        self.note_wasted(&attempt, loser.as_ref());
         self.judge_good(&attempt, ran, effects);
         if !attempt.resumed {
             self.learn(&attempt, ran, effects);
@@ -80,7 +84,7 @@ impl Core {
     }
 
     /// Whether the result of an attempt is checked before it is paid.
-    fn is_checked(&self, attempt: &Attempt) -> bool {
+    pub(crate) fn is_checked(&self, attempt: &Attempt) -> bool {
         let group = &self.jobs[&attempt.job].groups[usize::from(attempt.group)];
         self.params.checks && group.plan.spec.check != Check::None && !self.is_managed(attempt.worker)
     }
@@ -141,6 +145,7 @@ impl Core {
         at.begun |= at.worker == worker;
         let (job, group, index) = (at.job, usize::from(at.group), at.index);
         let theirs = at.worker == worker && !at.is_audit();
+        at.saved |= theirs;
         if theirs
             && let Some(state) = self.jobs.get_mut(&job)
             && state.groups[group].checkpoints.insert(index, checkpoint).is_none()

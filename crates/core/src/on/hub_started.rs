@@ -21,6 +21,9 @@ impl Core {
                 // Perhaps its worker was never told of it.
                 attempt.begun = true;
                 attempt.deadline = attempt.deadline.max(lease).after(self.params.lease_ms);
+                if let Some(notice) = &mut attempt.notice {
+                    notice.by = notice.by.max(lease);
+                }
             }
             self.reset_alarm(id);
         }

@@ -13,8 +13,9 @@ use crate::effect::Effect;
 use crate::event::Ticket;
 use crate::job::{Group, Job, Phase, program_key, work_hash};
 use crate::ledger::Account;
-use crate::market::Sale;
+use crate::market::{Sale, race, tier};
 use crate::plan::{self, Graph};
+use crate::quote::Quoted;
 use crate::state::Core;
 
 /// Jobs that one hub works on at a time.
@@ -51,6 +52,7 @@ impl Core {
         let job = self.new_job(id, submission, requester, reserved, graph, order);
         let (tasks, deadline, ordered) = (job.tasks, job.deadline, job.order.is_some());
         self.submissions.insert(submission, id);
+        self.firmness.job_came(job.market.tier);
         self.jobs.insert(id, job);
         self.alarms.set(deadline, Alarm::Job(id));
         effects.push(Effect::AcceptJob { ticket, job: id, tasks, reserved });
@@ -80,6 +82,9 @@ impl Core {
     ) -> Result<Amount, String> {
         if self.jobs.len() >= JOBS_MAX {
             return Err(format!("the hub has {JOBS_MAX} jobs in hand; try again later"));
+        }
+        if let Some(quote) = &graph.quote {
+            graph.fits_quote(quote, self.now)?;
         }
         let cap = graph.price_max.unwrap_or(self.params.price_max_default);
         match order {
@@ -174,11 +179,14 @@ impl Core {
             order,
             crew: BTreeSet::new(),
             locked: false,
-            share_points: self.params.platform_share_points,
+            share_points: tier::share_points(market.tier, self.params.platform_share_points),
             paid: Vec::new(),
             claims: 0,
             verdicts: [0; Verdict::ALL.len()],
             proofs: Vec::new(),
+            race: race::Tally::default(),
+            moved: 0,
+            quoted: graph.quote.map(|quote| Quoted { quote, backed: Amount::ZERO }),
         }
     }
 
@@ -221,6 +229,7 @@ impl Core {
             troubles: BTreeMap::new(),
             outputs: Vec::new(),
             checkpoints: BTreeMap::new(),
+            parts: BTreeMap::new(),
             outputs_hash: None,
             done: 0,
             running: 0,
@@ -229,6 +238,7 @@ impl Core {
             tail: None,
             tail_runs: 0,
             held_back_until: None,
+            hedge: None,
             queued: false,
             sale: Sale::Posted,
             waits_since: None,

@@ -64,11 +64,14 @@ impl Core {
         let lease = self.now.after(self.params.lease_ms);
         let ours = self.workers[id.0 as usize].attempts.iter().map(|slot| self.attempts.id(*slot));
         let ours: BTreeSet<_> = ours.collect();
-        for attempt in ours.intersection(&held) {
-            let slot = self.attempts.slot(*attempt).expect("a worker's list holds running attempts");
-            let attempt = self.attempts.at_mut(slot);
-            attempt.lease = lease;
-            attempt.begun = true;
+        for attempt in ours.intersection(&held).copied() {
+            let slot = self.attempts.slot(attempt).expect("a worker's list holds running attempts");
+            let state = self.attempts.at_mut(slot);
+            (state.lease, state.begun) = (lease, true);
+            // What it was told before may have been lost.
+            if let Some(notice) = state.notice {
+                effects.push(Effect::YieldAttempt { worker: id, attempt, by_ms: notice.by.since(self.now) });
+            }
         }
         for attempt in held.difference(&ours) {
             effects.push(Effect::CancelAttempt { worker: id, attempt: *attempt });

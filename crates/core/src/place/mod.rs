@@ -9,7 +9,7 @@ mod seat;
 mod shape;
 
 pub(crate) use bits::Bits;
-pub(crate) use cell::Cell;
+pub(crate) use cell::{CELLS, Cell, PREFERS, row};
 pub(crate) use index::{Index, Tier};
 pub use seat::SeatId;
 pub(crate) use seat::{Named, Seat, SeatRuntime};

@@ -12,8 +12,8 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use gleaner_wire::job_file::{JobFile, Prefer};
-use gleaner_wire::market::{Market, Mode, Tier};
-use gleaner_wire::{Amount, Extent, Millis, Needs, TASKS_MAX, TaskSpec};
+use gleaner_wire::market::Market;
+use gleaner_wire::{Amount, Extent, Millis, Needs, Quote, TASKS_MAX, TaskSpec};
 use serde::{Deserialize, Serialize};
 
 pub use error::{Error, Reason};
@@ -36,6 +36,8 @@ pub struct Graph {
     pub price_max: Option<Amount>,
     /// The time limit of the whole job.
     pub time_max: Millis,
+    /// What the hub has promised for it; the shell has seen its own signature under it.
+    pub quote: Option<Quote>,
     /// The `[[task]]`s, in the order of the file.
     pub groups: Vec<Group>,
 }
@@ -78,15 +80,8 @@ pub fn plan(file: &JobFile) -> Result<Graph, Error> {
     let groups = file.tasks.iter().enumerate();
     let groups = groups.map(|(at, _)| group::plan_group(file, at, &names, &extents)).collect::<Result<Vec<_>, _>>()?;
     order::refuse_cycles(file, &names)?;
-    // What is not held yet is refused: a job must not run by other terms than it names.
-    if file.market.mode == Mode::Race {
-        return Err(Error::new("market.mode", Reason::Range("market.mode", "`posted` or `auction`")));
-    }
-    if file.market.tier != Tier::OnDemand {
-        return Err(Error::new("market.tier", Reason::Range("market.tier", "`on-demand`")));
-    }
     let (prefer, market, price_max) = (file.prefer, file.market, file.budget.price_max);
-    Ok(Graph { name: file.name.clone(), prefer, market, price_max, time_max, groups })
+    Ok(Graph { name: file.name.clone(), prefer, market, price_max, time_max, quote: None, groups })
 }
 
 /// What the elements of each group are; refused where there are more than the limit in all.

@@ -128,12 +128,3 @@ fn names_cannot_leave_their_folder() {
     }
     assert_eq!(refusal(vec![task("a"), task("a")]).0, "task[1].name");
 }
-
-#[test]
-fn markets_that_are_not_held_are_refused() {
-    let with = |market| plan(&JobFile { market, ..job(vec![task("a")]) });
-    let race = Market { mode: Mode::Race, ..Market::default() };
-    let firm = Market { tier: Tier::Reserved, ..Market::default() };
-    assert_eq!(with(race).err().map(|error| error.at), Some("market.mode".into()));
-    assert_eq!(with(firm).err().map(|error| error.at), Some("market.tier".into()));
-}

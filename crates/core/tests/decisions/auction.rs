@@ -3,7 +3,7 @@ use gleaner_core::ledger::Account;
 use gleaner_core::{Effect, Event, Params};
 use gleaner_wire::api::{JobState, WorkerView};
 use gleaner_wire::job_file::{JobFile, TaskFile};
-use gleaner_wire::market::{Market, Mode};
+use gleaner_wire::market::{Market, Mode, Tier};
 use gleaner_wire::{
     Amount, AuctionId, Cause, Invitation, JobId, Millis, OpenedBid, Outcome, SealedBid, WorkerId, WorkerKey, seal_bid,
 };
@@ -393,4 +393,49 @@ fn late_and_strange_bids_change_nothing() {
     assert_eq!(network.started().len(), 1, "nobody bid");
     let seal = Some(seal_bid(&opened(auction, 5), &network.key(b)));
     network.apply(Event::BidsSealed { worker: b, bids: vec![SealedBid { auction, device: 0, seal }] });
+}
+
+fn tiered(tier: Tier, task: TaskFile) -> JobFile {
+    JobFile { market: Market { mode: Mode::Auction, tier }, ..job(vec![task]) }
+}
+
+#[test]
+fn a_soft_place_is_paid_its_part_of_the_price_that_wins() {
+    let mut network = Network::new();
+    let [a, b] = ["a", "b"].map(|name| network.join(offer(name, 1000, 1000)));
+    let id = network.submit("ada", &tiered(Tier::Interruptible, task("t")));
+    let invitations = network.core.invitation(a, AuctionId(1), 0).expect("it may bid");
+    assert_eq!(invitations.tier, Tier::Interruptible);
+    network.bid(&[(a, Conduct::Bids(300)), (b, Conduct::Bids(500))]);
+    let (worker, start) = network.started_one();
+    assert_eq!(worker, a);
+    network.deliver(a, &start, 2000);
+    let view = network.core.job_view(id).expect("it is there");
+    assert_eq!((view.summary.spent, view.awards[0].price), (Amount(850), Amount(425)));
+}
+
+#[test]
+fn a_device_that_a_reserved_job_has_won_is_kept_at_the_price_that_it_won_with() {
+    let mut network = Network::new();
+    let [a, b, c, d] = ["a", "b", "c", "d"].map(|name| network.join(offer(name, 1000, 1000)));
+    let id = network.submit("ada", &tiered(Tier::Reserved, array("t", 3)));
+    let bids = [(a, 300), (b, 500), (c, 700), (d, 900)].map(|(worker, price)| (worker, Conduct::Bids(price)));
+    network.bid(&bids);
+    let starts = network.started();
+    assert_eq!(
+        starts.iter().map(|(worker, _)| *worker).collect::<Vec<_>>(),
+        [a, b],
+        "half of the devices, and no more"
+    );
+    assert_eq!(network.codes(id)[0], "places_kept");
+    network.deliver(a, &starts[0].1, 1000);
+    let (worker, third) = network.started_one();
+    assert_eq!(worker, a, "without another auction");
+    let running = network.core.explain(id).expect("it is there").running;
+    assert!(running.iter().any(|at| at.why.starts_with("an earlier bid won the device")), "{running:?}");
+    network.deliver(a, &third, 1000);
+    network.deliver(b, &starts[1].1, 2000);
+    assert_eq!(network.state(id), JobState::Done);
+    let spent = network.core.job_view(id).expect("it is there").summary.spent;
+    assert_eq!(spent, Amount(4 * 1125), "four seconds at 125 % of the best bid that lost");
 }

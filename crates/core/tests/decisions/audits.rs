@@ -20,7 +20,7 @@ fn wrong(start: &StartAttempt) -> Output {
 }
 
 /// Everybody delivers, the liars something wrong, until nothing more is started and nothing is left to draw.
-fn run(network: &mut Network, liars: &[WorkerId]) {
+pub fn run(network: &mut Network, liars: &[WorkerId]) {
     for seed in 0..200 {
         let starts = network.started();
         for (worker, start) in &starts {

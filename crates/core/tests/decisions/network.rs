@@ -254,6 +254,17 @@ impl Network {
         cancelled.collect()
     }
 
+    /// The attempts that were told to give their seats up since the last look.
+    pub fn yielding(&mut self) -> Vec<AttemptId> {
+        let told = self.effects.iter().filter_map(|effect| match effect {
+            Effect::YieldAttempt { attempt, .. } => Some(*attempt),
+            _ => None,
+        });
+        let told = told.collect();
+        self.effects.retain(|effect| !matches!(effect, Effect::YieldAttempt { .. }));
+        told
+    }
+
     pub fn disconnected(&self) -> Vec<WorkerId> {
         let disconnected = self.effects.iter().filter_map(|effect| match effect {
             Effect::DisconnectWorker { worker, .. } => Some(*worker),

@@ -6,7 +6,7 @@ use gleaner_wire::job_file::{JobFile, NeedsFile, Prefer, TaskFile};
 use gleaner_wire::{Amount, ByteSize};
 
 fn quote(network: &Network, file: &JobFile) -> QuoteView {
-    network.core.quote(plan(file).expect("it makes sense")).expect("it is quoted")
+    network.core.quote(network.now, plan(file).expect("it makes sense")).expect("it is quoted")
 }
 
 fn needing(name: &str, needs: NeedsFile) -> TaskFile {
@@ -113,5 +113,5 @@ fn a_quote_changes_nothing_and_has_an_end() {
         needing(&format!("a{mib}"), NeedsFile { memory, ..NeedsFile::default() })
     };
     let many = job((1..=65).map(kind).collect());
-    assert_eq!(network.core.quote(plan(&many).expect("it makes sense")), Err(TooManyKinds));
+    assert_eq!(network.core.quote(network.now, plan(&many).expect("it makes sense")), Err(TooManyKinds));
 }

@@ -12,6 +12,7 @@ mod process;
 mod programs;
 mod proof;
 mod provider;
+mod quotes;
 mod receipts;
 mod search;
 mod throughput;
@@ -101,6 +102,12 @@ enum What {
     },
     /// Receipts checked a second, beside the signatures in them
     Receipts,
+    /// Quotes a second
+    Quotes {
+        /// How many workers are connected
+        #[arg(long, default_value_t = 100_000)]
+        workers: u32,
+    },
     /// Work for audits beside the work that is paid, from the simulation
     Proof {
         /// How many tasks are delivered in each world
@@ -137,6 +144,7 @@ async fn measure(what: &What) -> Result<Vec<Figure>> {
         What::Receipts => receipts::measure(),
         What::Market { bids } => market::measure(*bids),
         What::Proof { jobs } => proof::measure(*jobs),
+        What::Quotes { workers } => quotes::measure(*workers),
         What::HoldConnections => memory::hold_connections().await.map(|()| Vec::new()),
     }
 }

@@ -19,7 +19,7 @@ use gleaner_wire::{
 use super::figure::Figure;
 use super::process::thread_time;
 
-const NOW: Millis = Millis(1_000_000);
+pub(super) const NOW: Millis = Millis(1_000_000);
 /// Decisions that are timed in one go, where enough workers are idle.
 const DECISIONS: u32 = 40_000;
 /// How often they are timed at each load; a neighbour's burst spoils some of the rounds.
@@ -57,7 +57,7 @@ pub(super) fn offer(number: u32) -> Offer {
     }
 }
 
-fn job(name: &str, count: u32, needs: NeedsFile) -> JobFile {
+pub(super) fn job(name: &str, count: u32, needs: NeedsFile) -> JobFile {
     let task = TaskFile {
         name: name.into(),
         runtime: Runtime::Wgsl,
@@ -226,7 +226,7 @@ fn fits(offer: &Offer, needs: &NeedsFile) -> bool {
 }
 
 /// The floor: look at every worker for every decision, comparing what the index compares.
-fn scans_a_second(workers: u32) -> f64 {
+pub(super) fn scans_a_second(workers: u32) -> f64 {
     struct Plain {
         kind: DeviceKind,
         memory: u64,

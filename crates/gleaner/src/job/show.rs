@@ -5,7 +5,8 @@ use anyhow::Result;
 use gleaner_client::Client;
 use gleaner_core::blame::{Payer, consequence};
 use gleaner_wire::api::{JobState, JobView};
-use gleaner_wire::{Extent, JobId, Micros};
+use gleaner_wire::market::{Mode, Tier};
+use gleaner_wire::{Amount, Extent, JobId, Micros};
 
 use crate::output::{data, json};
 use crate::table::Align::{Left, Right};
@@ -43,6 +44,7 @@ pub async fn perform(client: &Client, args: &Args) -> Result<ExitCode> {
 /// The whole job in a few lines.
 pub fn summary(view: &JobView) -> String {
     let mut text = headline(view);
+    quoted(view).iter().chain(&market(view)).for_each(|line| text += &format!("{line}\n"));
     text += &format!("\n{}\n", groups(view));
     if !view.workers.is_empty() {
         text += &format!("\n{}\n", workers(view));
@@ -92,6 +94,50 @@ fn headline(view: &JobView) -> String {
         text += &format!("failed: {}{}{}\n", words::plain(&task), cause, words::plain(reason));
     }
     text
+}
+
+/// What was quoted, beside what was paid.
+fn quoted(view: &JobView) -> Option<String> {
+    let quoted = view.quoted.as_ref()?;
+    let mut text = format!(
+        "quoted {} ({} expected in about {})",
+        words::money(quoted.price),
+        words::money(quoted.expected),
+        words::span(quoted.time_ms)
+    );
+    if let (Some(price), Some(time)) = (quoted.price_error_mille, quoted.time_error_mille) {
+        text += &format!(": the cost was {} off, the time {}", part(price), part(time));
+    }
+    if quoted.platform_paid > Amount::ZERO {
+        text += &format!("; the platform paid {} beyond it", words::money(quoted.platform_paid));
+    }
+    Some(text)
+}
+
+/// How the market treated a job that uses more of it than standing prices.
+fn market(view: &JobView) -> Option<String> {
+    let market = &view.market;
+    let mut parts = Vec::new();
+    if market.market.mode == Mode::Race {
+        let wasted = market.wasted_micros.saturating_mul(1000).checked_div(market.paid_micros).unwrap_or(0);
+        let hedges = words::count(market.hedges, "second attempt");
+        parts.push(format!("race: {hedges}, {} of the paid device time wasted", part(wasted)));
+    }
+    if market.market.tier != Tier::OnDemand {
+        parts.push(market.market.tier.to_string());
+    }
+    if market.moved > 0 {
+        parts.push(format!("{} moved for somebody who pays more", words::count(market.moved, "attempt")));
+    }
+    if market.kept > 0 {
+        parts.push(format!("{} kept for it", words::count(market.kept, "device")));
+    }
+    (!parts.is_empty()).then(|| parts.join(" · "))
+}
+
+/// Thousandths as a percentage.
+fn part(mille: u64) -> String {
+    format!("{}.{} %", mille / 10, mille % 10)
 }
 
 fn groups(view: &JobView) -> String {

@@ -52,11 +52,15 @@ fn print_shading(title: &str, rows: &[Shading]) -> Result<()> {
 
 fn print_fairness(rows: &[Fairness]) -> Result<()> {
     data("a job of 20 tasks that comes while one of 2,000 runs on 20 machines")?;
-    data(&format!("{:>12}{:>12}{:>14}{:>12}{:>14}", "large by", "small by", "small took", "alone", "large took"))?;
+    data(&format!(
+        "{:>14}{:>14}{:>13}{:>10}{:>13}{:>18}",
+        "large by", "small by", "small took", "alone", "large took", "wasted of paid"
+    ))?;
     for row in rows {
         let time = |millis| span(Millis(millis));
         let (beside, alone, large) = (time(row.beside_ms), time(row.alone_ms), time(row.large_ms));
-        data(&format!("{:>12}{:>12}{beside:>14}{alone:>12}{large:>14}", row.large, row.small))?;
+        let wasted = format!("{}.{} %", row.wasted_mille / 10, row.wasted_mille % 10);
+        data(&format!("{:>14}{:>14}{beside:>13}{alone:>10}{large:>13}{wasted:>18}", row.large, row.small))?;
     }
     Ok(())
 }

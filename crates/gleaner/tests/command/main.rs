@@ -36,6 +36,7 @@ mod page;
 mod processes;
 mod provider;
 mod quote;
+mod race;
 mod readme;
 mod receipts;
 mod snapshots;

@@ -57,3 +57,54 @@ fn a_job_that_nobody_could_take_says_why_and_one_that_makes_no_sense_where() {
     let refused = network.run(&["quote", "job.toml"]);
     assert!(refused.code == 1 && refused.stderr.contains("job.toml:9"), "{refused:?}");
 }
+
+#[test]
+fn a_job_ordered_by_a_quote_reserves_exactly_its_price_and_is_judged_by_it() {
+    let network = Network::start(1);
+    network.write("program.wasm", programs::patterned(50, 16));
+    network.write("job.toml", JOB.replace("[budget]\nprice_max = \"2 GLN\"\n", ""));
+    let unknown = network.run(&["run", "job.toml", "--quote", "cheap"]);
+    assert!(unknown.code == 1 && unknown.stderr.contains("there is no cheap quote for this job"), "{unknown:?}");
+    network.run(&["run", "job.toml", "--out", "first"]).succeeded();
+
+    let known = quote(&network, "job.toml");
+    let choices = known["choices"].as_array().expect("a list");
+    assert_eq!(
+        choices.iter().map(|choice| choice["prefer"].as_str()).collect::<Vec<_>>(),
+        [Some("cheap"), Some("balanced"), Some("fast")]
+    );
+    for choice in choices {
+        let range = &choice["expected"];
+        assert!(
+            range["low"].as_u64() <= range["expected"].as_u64() && range["expected"].as_u64() <= range["high"].as_u64()
+        );
+        assert!(amount(&choice["offer"]["quote"]["price"]).0 > range["expected"].as_u64().expect("known"), "{choice}");
+        assert_eq!(choice["offer"]["signature"].as_str().map(str::len), Some(2 + 128));
+    }
+
+    let ended = network.run(&["run", "job.toml", "--quote", "fast", "--json", "--out", "second"]).succeeded();
+    let view: Value = serde_json::from_str(&ended.stdout).expect("JSON");
+    let quoted = &view["quoted"];
+    assert_eq!((&view["price_max"], &view["state"]), (&quoted["price"], &"done".into()));
+    assert!(amount(&view["spent"]) <= amount(&quoted["price"]), "{view}");
+    assert!(quoted["price_error_mille"].is_u64() && quoted["time_error_mille"].is_u64(), "{view}");
+    assert!(ended.stderr.contains(" · fast · ") && ended.stderr.contains("not a unit more"), "{}", ended.stderr);
+    let shown = network.run(&["job", "show", "2"]).succeeded().stdout;
+    assert!(shown.contains("quoted ") && shown.contains("the cost was "), "{shown}");
+    let url = format!("{}/metrics", network.url());
+    let metrics = network.ask(async |_| reqwest::get(url).await.expect("it answers").text().await.expect("text"));
+    assert!(metrics.contains("gleaner_quote_price_error_count 1\n"), "{metrics}");
+    assert!(metrics.contains("gleaner_quote_time_error_count 1\n"), "{metrics}");
+}
+
+#[test]
+fn an_order_on_a_chain_locks_exactly_what_was_quoted() {
+    let network = Network::with_chain(1);
+    network.write("program.wasm", programs::patterned(50, 16));
+    network.write("job.toml", JOB);
+    network.run(&["run", "job.toml", "--out", "first"]).succeeded();
+    let ended = network.run(&["run", "job.toml", "--quote", "balanced", "--json", "--out", "second"]).succeeded();
+    let view: Value = serde_json::from_str(&ended.stdout).expect("JSON");
+    assert_eq!(view["price_max"], view["quoted"]["price"]);
+    assert!(ended.stderr.contains("settled on the chain"), "{}", ended.stderr);
+}

@@ -31,6 +31,9 @@ pub fn transcript(command: &str, ended: &Ended) -> String {
 fn normal(text: &str, network: &Network) -> String {
     let text = text.replace(&network.folder().display().to_string(), "FOLDER").replace(&network.url(), "HUB");
     let text = text.replace("just now", "0 s ago");
+    // How much the first runs differ is chance.
+    let text = text.replace(", and they differ much", "");
+    let text = ["rough: ", "fair: ", "good: "].iter().fold(text, |text, sure| text.replace(sure, "SURE: "));
     let lines = text.lines().filter(|line| !line.contains(" % of "));
     let lines = lines.map(|line| {
         let words: Vec<&str> = line.split(' ').collect();

@@ -6,7 +6,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::IntoResponse;
-use gleaner_core::Totals;
+use gleaner_core::{ERROR_BOUNDS, Errors, Totals};
 use gleaner_wire::Cause;
 use gleaner_wire::api::Health;
 use std::sync::Arc;
@@ -64,4 +64,36 @@ fn write_totals(text: &mut Text, totals: &Totals) {
     text.gauge("gleaner_workers_online", "Workers that are connected.", totals.workers_online as f64);
     text.gauge("gleaner_attempts_running", "Attempts on workers.", totals.attempts_running as f64);
     text.gauge("gleaner_tasks_queued", "Tasks that wait.", totals.tasks_queued as f64);
+    write_market(text, totals);
+}
+
+/// How good quotes were, and what races and firm places cost.
+fn write_market(text: &mut Text, totals: &Totals) {
+    let price = "How far the cost of quoted jobs was from what was expected, as a part of it.";
+    write_errors(text, "gleaner_quote_price_error", price, &totals.quote_price_errors);
+    let time = "How far the time of quoted jobs was from what was expected, as a part of it.";
+    write_errors(text, "gleaner_quote_time_error", time, &totals.quote_time_errors);
+    text.counter("gleaner_quotes_backed_total", "Quoted jobs that the platform paid a part of.", totals.quotes_backed);
+    let backing = totals.quote_backing;
+    text.counter("gleaner_quote_backing_gln_total", "What the platform paid beyond quotes, in GLN.", backing);
+    text.counter("gleaner_race_hedges_total", "Attempts beside others in races.", totals.hedges);
+    let seconds = |micros: u64| micros as f64 * 1e-6;
+    let paid = seconds(totals.race_paid_micros);
+    text.counter("gleaner_race_paid_seconds_total", "Device time of paid answers in races.", paid);
+    let wasted = seconds(totals.race_wasted_micros);
+    text.counter("gleaner_race_wasted_seconds_total", "Device time of attempts that lost a race.", wasted);
+    let moved = "Attempts moved for somebody who pays more.";
+    text.counter("gleaner_attempts_moved_total", moved, totals.attempts_moved);
+}
+
+fn write_errors(text: &mut Text, name: &str, help: &str, errors: &Errors) {
+    text.head(name, help, "histogram");
+    let mut below = 0;
+    for (bound, count) in ERROR_BOUNDS.iter().zip(errors.counts) {
+        below += count;
+        text.line(format_args!("{name}_bucket{{le=\"{}\"}} {below}", *bound as f64 / 1000.0));
+    }
+    text.line(format_args!("{name}_bucket{{le=\"+Inf\"}} {}", errors.count));
+    text.line(format_args!("{name}_sum {}", errors.sum_mille as f64 / 1000.0));
+    text.line(format_args!("{name}_count {}", errors.count));
 }

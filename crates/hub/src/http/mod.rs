@@ -13,6 +13,7 @@ mod money;
 mod parameters;
 mod prices;
 mod problem;
+mod quote;
 mod results;
 mod seeding;
 mod server;
@@ -114,7 +115,7 @@ pub(crate) fn router(shared: &Arc<Shared>) -> Router {
         .route_layer(from_fn_with_state(Arc::clone(shared), access::workers_too));
     let operator = Router::new()
         .route("/api/v1/jobs", get(jobs::list).post(submit::submit))
-        .route("/api/v1/quote", post(submit::quote))
+        .route("/api/v1/quote", post(quote::quote))
         .route("/api/v1/jobs/{job}", get(jobs::show))
         .route("/api/v1/datasets", get(data::list))
         .route("/api/v1/datasets/check", post(data::check))

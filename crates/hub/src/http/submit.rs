@@ -1,6 +1,7 @@
-//! Taking a job: read it, plan it, check that its files are here, hand it to the keeper. Or say what it would cost.
+//! Taking a job: read it, plan it, check that its files are here, hand it to the keeper.
 use super::Shared;
 use super::problem::Problem;
+use super::quote::ordered_by;
 use crate::data::Data;
 use axum::Json;
 use axum::body::to_bytes;
@@ -8,7 +9,6 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::IntoResponse;
 use gleaner_core::plan::{self, Graph};
-use gleaner_wire::api::QuoteView;
 use gleaner_wire::job_file::{JOB_FILE_BYTES_MAX, JobFile, JobFileError, Source, line_of};
 use gleaner_wire::{DataRef, Hash, SignedOrder};
 use std::sync::Arc;
@@ -24,7 +24,7 @@ const REQUESTER_MAX: usize = 64;
 /// Who pays if nobody is named.
 const REQUESTER_DEFAULT: &str = "local";
 #[derive(Clone, Copy)]
-enum Form {
+pub(super) enum Form {
     Json,
     Toml,
 }
@@ -38,28 +38,20 @@ pub(super) async fn submit(State(shared): State<Arc<Shared>>, request: Request) 
     let requester = requester(request.headers())?;
     let submission = submission(request.headers())?;
     let order = order(request.headers())?;
+    let quote = ordered_by(&shared, request.headers())?;
     let body = to_bytes(request.into_body(), JOB_FILE_BYTES_MAX).await.map_err(|_| too_large())?;
     if let Some(order) = &order {
         check_order(&shared, order, &requester, &body)?;
     }
     let data = Arc::clone(&shared.data);
     let planned = tokio::task::spawn_blocking(move || plan_held(form, &body, &data)).await;
-    let (graph, roots) = planned.map_err(|_| not_planned())??;
+    let (mut graph, roots) = planned.map_err(|_| not_planned())??;
+    graph.quote = quote;
     let submitted = shared.keeper.submit(submission, requester, graph, order).await?;
     let submitted = submitted.map_err(|reason| refused(reason.as_str()))?;
     super::data::keep_for_job(Arc::clone(&shared.data), submitted.job, roots, submission).await?;
     let location = format!("/api/v1/jobs/{}", submitted.job);
     Ok((StatusCode::CREATED, [(header::LOCATION, location)], Json(submitted)))
-}
-
-/// `POST /api/v1/quote`: what a job would cost. Nothing that it names need be here.
-pub(super) async fn quote(State(shared): State<Arc<Shared>>, request: Request) -> Result<Json<QuoteView>, Problem> {
-    let form = form(request.headers())?;
-    let body = to_bytes(request.into_body(), JOB_FILE_BYTES_MAX).await.map_err(|_| too_large())?;
-    let planned = tokio::task::spawn_blocking(move || plan_job(form, &body).map(|(graph, _)| graph)).await;
-    let graph = planned.map_err(|_| not_planned())??;
-    let quote = shared.keeper.ask(move |core| core.quote(graph)).await?;
-    quote.map(Json).map_err(|reason| refused(reason.to_string()))
 }
 
 /// Plans a job whose files must all be here.
@@ -77,7 +69,7 @@ fn plan_held(form: Form, body: &[u8], data: &Data) -> Result<(Graph, Vec<Hash>),
 }
 
 /// Plans a job, and says what it names: each with its place in the file.
-fn plan_job(form: Form, body: &[u8]) -> Result<(Graph, Vec<(String, DataRef)>), Problem> {
+pub(super) fn plan_job(form: Form, body: &[u8]) -> Result<(Graph, Vec<(String, DataRef)>), Problem> {
     let text = std::str::from_utf8(body).map_err(|_| refused("the job file is not UTF-8"))?;
     let file = match form {
         Form::Json => JobFile::from_json(body),
@@ -118,7 +110,7 @@ fn sources(file: &JobFile) -> Vec<(String, DataRef)> {
     sources
 }
 
-fn form(headers: &HeaderMap) -> Result<Form, Problem> {
+pub(super) fn form(headers: &HeaderMap) -> Result<Form, Problem> {
     let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     match kind.split(';').next().unwrap_or_default().trim() {
         "application/json" => Ok(Form::Json),
@@ -174,15 +166,15 @@ fn submission(headers: &HeaderMap) -> Result<u128, Problem> {
     digits.and_then(|text| u128::from_str_radix(text, 16).ok()).ok_or_else(refuse)
 }
 
-fn refused(reason: impl Into<String>) -> Problem {
+pub(super) fn refused(reason: impl Into<String>) -> Problem {
     Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "job-refused", "the job is refused", reason)
 }
 
-fn not_planned() -> Problem {
+pub(super) fn not_planned() -> Problem {
     Problem::bad_request("the job could not be planned")
 }
 
-fn too_large() -> Problem {
+pub(super) fn too_large() -> Problem {
     let detail = format!("a job file may have at most {JOB_FILE_BYTES_MAX} bytes");
     Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", "the job file is too large", detail)
 }

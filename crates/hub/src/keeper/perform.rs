@@ -21,6 +21,9 @@ impl Keeper {
                     }
                 }
                 Effect::CancelAttempt { worker, attempt } => self.outboxes.cancel(worker, attempt),
+                Effect::YieldAttempt { worker, attempt, by_ms } => {
+                    self.outboxes.say(worker, [ToWorker::Yield { attempt, by_ms }]);
+                }
                 Effect::TellPaused { worker, paused } => self.outboxes.say(worker, [ToWorker::Paused(paused)]),
                 Effect::TellScreened { worker, device, runtime, verdict } => {
                     self.outboxes.say(worker, [ToWorker::Screened { device, runtime, verdict }]);

@@ -153,6 +153,7 @@ pub(crate) fn invitation(auction: u64) -> Invitation {
         predicted: None,
         standing: Amount(1000),
         market: Amount(700),
+        tier: gleaner_wire::market::Tier::OnDemand,
         within_ms: gleaner_wire::Millis(5000),
     }
 }

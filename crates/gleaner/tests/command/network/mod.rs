@@ -35,6 +35,11 @@ impl Process {
         self.end();
     }
 
+    /// Its number.
+    pub fn id(&self) -> u32 {
+        self.0.id()
+    }
+
     fn end(&mut self) {
         self.0.kill().expect("it can be killed");
         self.0.wait().expect("it can be waited for");
