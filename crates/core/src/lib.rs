@@ -46,7 +46,7 @@ mod view;
 
 pub use audit::{AnswerNote, AuditNote, Conviction, DrawNote, JurorNote, PollNote, Proof, Verdict};
 pub use effect::Effect;
-pub use event::{Closing, Event, Session, Ticket};
+pub use event::{ChainTerms, Closing, Event, Session, Ticket};
 pub use market::Terms;
 pub use params::Params;
 pub use pay::{Bill, Receipt};

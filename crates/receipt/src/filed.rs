@@ -33,8 +33,6 @@ pub struct Filed<'a> {
     pub round: Option<Drawn>,
     /// The signed batch in which a worker sent something, by the hub's number of it.
     pub batch: &'a dyn Fn(&WorkerKey, u64) -> Option<SignedBatch>,
-    /// What each of the workers loses by a wrong answer.
-    pub stakes: BTreeMap<WorkerKey, Amount>,
 }
 
 /// A round that was drawn.
@@ -93,6 +91,7 @@ impl Parts {
         // What was asked and not answered when the job ended says nothing of the claim.
         let note = proof.audit.as_deref().filter(|_| !ended);
         let audit = note.map(|note| audit(proof, note, &claim, &filed)).transpose()?;
+        let stakes = stakes(proof);
         Ok(Self {
             order: filed.order,
             job: filed.job,
@@ -117,9 +116,17 @@ impl Parts {
             lot,
             audit,
             ended: ended || proof.verdict == Verdict::Undecided,
-            stakes: filed.stakes,
+            stakes,
         })
     }
+}
+
+/// What each of the workers loses by a wrong answer: whoever made the claim, what was seen to be locked of its stake when the
+/// lot was drawn; those who answered, what a verdict takes.
+fn stakes(judged: &Proof) -> BTreeMap<WorkerKey, Amount> {
+    let answers = judged.audit.iter().flat_map(|audit| audit.answers.iter());
+    let own = judged.draw.as_ref().map_or(Amount::ZERO, |draw| draw.rate.loses);
+    answers.map(|answer| (answer.key, judged.takes)).chain([(judged.worker, own)]).collect()
 }
 
 /// A claim with its place in the batch that brought it.
@@ -143,8 +150,8 @@ fn lot(judged: &Proof, rate: &proof::RateView, drawn: &Drawn, claim: &Claim) -> 
     let missing = Missing::Round { round: judged.round, attempt: judged.attempt };
     let (root, count, place, path) = place_of(drawn.claims.clone(), claim).ok_or(missing)?;
     let round = Round { number: judged.round, root, count, place, path };
-    let proof::RateView { record, stake, exposure, .. } = *rate;
-    let record = Record { good: record.good, bad: record.bad, stake, exposure };
+    let proof::RateView { record, loses, exposure, .. } = *rate;
+    let record = Record { good: record.good, bad: record.bad, loses, exposure };
     Ok(Lot { round, source: drawn.source.clone(), seed: drawn.seed, record })
 }
 

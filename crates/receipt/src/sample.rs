@@ -164,8 +164,8 @@ impl World {
         let worker = key("worker");
         let record = match case {
             // Nothing unpaid but this task, a stake that speaks for it, and a good name: the lot falls on few.
-            Case::NotDrawn => Record { good: 10_000, bad: 0, stake: Amount::gln(500), exposure: Amount::gln(1) },
-            _ => Record { good: 0, bad: 0, stake: Amount::gln(500), exposure: Amount::gln(1) },
+            Case::NotDrawn => Record { good: 10_000, bad: 0, loses: Amount::gln(500), exposure: Amount::gln(1) },
+            _ => Record { good: 0, bad: 0, loses: Amount::gln(5), exposure: Amount::gln(1) },
         };
         let (commitment, lot) = loop {
             let commitment = self.commit(&worker, 0);

@@ -368,7 +368,7 @@ pub struct AuditsView {
     pub rate: u32,
     /// What its record asks for.
     pub by_record: u32,
-    /// What makes cheating a loss with its stake and its unpaid work.
+    /// What makes cheating a loss, with what a verdict would take and what is unpaid.
     pub by_stake: u32,
     /// Answers found right since the last wrong one.
     pub good: u32,
@@ -378,6 +378,12 @@ pub struct AuditsView {
     pub given_up: u32,
     /// What its owner has staked.
     pub stake: Amount,
+    /// What a verdict takes of that: a share of what one order locks.
+    #[serde(default)]
+    pub loses: Amount,
+    /// The share of auditors that is reckoned to be honest, in millionths.
+    #[serde(default)]
+    pub honest: u32,
     /// What its owner is not paid yet.
     pub exposure: Amount,
     /// The most of that before it gets no more work.

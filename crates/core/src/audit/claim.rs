@@ -19,6 +19,8 @@ use crate::state::Core;
 pub(crate) struct Claim {
     /// The attempt as it was when it ended.
     pub attempt: Attempt,
+    /// Who is paid for it.
+    pub provider: Option<Address>,
     pub output: Output,
     /// How long it ran, as its worker says, and what of that counts.
     pub claimed: Micros,
@@ -154,24 +156,31 @@ pub(crate) struct Delivered {
 }
 
 impl Claim {
-    pub fn new(attempt: Attempt, id: AttemptId, output: Output, result: Delivered, now: Millis) -> Self {
+    pub fn new(
+        attempt: Attempt,
+        provider: Option<Address>,
+        id: AttemptId,
+        output: Output,
+        result: Delivered,
+        now: Millis,
+    ) -> Self {
         let task = TaskId { job: attempt.job, group: attempt.group, index: attempt.index };
         let hash = receipt::claim_hash(&receipt::Claim::whole(id, task, Some(output.hash()), result.claimed));
         let Delivered { claimed, ran, batch } = result;
         let gross = attempt.price.per_second_over(ran).min(attempt.hold);
-        Self { attempt, output, claimed, ran, gross, batch, finished: now, hash, round: 0, draw: None, audit: None }
+        let (finished, round, draw, audit) = (now, 0, None, None);
+        Self { attempt, provider, output, claimed, ran, gross, batch, finished, hash, round, draw, audit }
     }
 }
 
 impl Core {
     /// Takes down a result, and sets aside what it will be paid.
     pub(crate) fn take_down_claim(&mut self, id: AttemptId, claim: Claim) {
-        let provider = self.provider(claim.attempt.worker);
         let job = self.jobs.get_mut(&claim.attempt.job).expect("an attempt's job is there");
         job.held = Amount(job.held.0 + claim.gross.0);
         job.claims += 1;
         job.groups[usize::from(claim.attempt.group)].claimed += 1;
-        self.claims.expose(provider, claim.gross);
+        self.claims.expose(claim.provider, claim.gross);
         self.claims.open.push(id);
         let round = self.claims.round + 1;
         self.claims.all.insert(id, Claim { round, ..claim });
@@ -187,7 +196,7 @@ impl Core {
                 }
             }
         }
-        let provider = self.provider(claim.attempt.worker);
+        let provider = claim.provider;
         self.claims.cover(provider, claim.gross);
         let job = self.jobs.get_mut(&claim.attempt.job).expect("a claim's job is there");
         job.held = Amount(job.held.0 - claim.gross.0);

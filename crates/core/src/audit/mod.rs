@@ -8,6 +8,7 @@ mod answer;
 mod ask;
 mod claim;
 mod compare;
+mod loss;
 mod note;
 mod round;
 mod verdict;

@@ -204,6 +204,8 @@ pub struct Proof {
     pub class: String,
     /// How it was judged.
     pub verdict: Verdict,
+    /// What a verdict takes of the stake of whoever was wrong, by the chain's terms of that time.
+    pub takes: Amount,
 }
 
 /// Somebody gave a wrong answer, and is to be accused on the chain.

@@ -4,7 +4,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use gleaner_wire::check::Check;
-use gleaner_wire::{Amount, AttemptId, Cause, Hash, JobId, TaskId, WorkerId};
+use gleaner_wire::{Address, Amount, AttemptId, Cause, Hash, JobId, TaskId, WorkerId};
 
 use super::claim::{Audit, Claim};
 use super::note::{AnswerNote, AuditNote, Conviction, JurorNote, Proof, Verdict};
@@ -13,9 +13,6 @@ use crate::effect::Effect;
 use crate::pool::{Standing, Trigger};
 use crate::proof;
 use crate::state::Core;
-
-/// Wrong answers after which a worker gets no more work until an operator readmits it.
-const BAD_MAX: u32 = 2;
 
 impl Core {
     /// A claim is right, or right enough: it is paid and its task is done.
@@ -152,14 +149,34 @@ impl Core {
             self.convictions.push(Conviction { job, order, provider, worker: worker.key, claim });
             effects.push(Effect::Accuse { job });
         }
-        let out = worker.record.bad >= BAD_MAX;
-        worker.standing = if out { Standing::Disqualified } else { Standing::OnProbation };
+        let (bad, most) = (worker.record.bad, self.params.audits.wrong_max);
+        let Some(provider) = provider.filter(|_| self.params.orders) else {
+            return self.discredit(id, bad >= most, effects);
+        };
+        let wrong = self.wrong.entry(provider).or_default();
+        *wrong = wrong.saturating_add(1);
+        let out = *wrong >= most;
+        self.discredit(id, out, effects);
+        // Whoever stakes answers for all its workers.
+        let others = self.claims.owned.get(&provider).filter(|_| out).cloned().unwrap_or_default();
+        others.into_iter().filter(|other| *other != id).for_each(|other| self.discredit(other, true, effects));
+    }
+
+    /// Puts a worker on probation, or out.
+    fn discredit(&mut self, id: WorkerId, out: bool, effects: &mut Vec<Effect>) {
+        self.workers[id.0 as usize].standing = if out { Standing::Disqualified } else { Standing::OnProbation };
         self.postpone_test(id);
         self.trigger(id, Trigger::FailedOften, effects);
         if out {
             self.trigger(id, Trigger::FailedTest, effects);
         }
         self.relieve = true;
+    }
+
+    /// Whether a provider's workers have been wrong too often for it to be let in with another one.
+    pub(crate) fn is_discredited(&self, provider: Option<Address>) -> bool {
+        let most = self.params.audits.wrong_max;
+        provider.filter(|_| self.params.orders).is_some_and(|provider| self.wrong_answers(provider) >= most)
     }
 
     /// Wrong answers of jobs whose orders the chain has not closed.
@@ -204,7 +221,7 @@ impl Core {
             task: TaskId { job: attempt.job, group: attempt.group, index: attempt.index },
             attempt: id,
             worker,
-            provider: self.provider(attempt.worker),
+            provider: claim.provider,
             device,
             why,
             price: attempt.price,
@@ -225,6 +242,7 @@ impl Core {
             market: job.market,
             class: self.class_words(attempt),
             verdict,
+            takes: self.verdict_takes(),
         };
         self.jobs.get_mut(&claim.attempt.job).expect("it was just read").proofs.push(proof);
     }

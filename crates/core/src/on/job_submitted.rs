@@ -173,6 +173,7 @@ impl Core {
             awards: VecDeque::new(),
             order,
             crew: BTreeSet::new(),
+            locks: BTreeMap::new(),
             locked: false,
             share_points: self.params.platform_share_points,
             paid: Vec::new(),

@@ -27,6 +27,9 @@ pub struct Policy {
     /// Where managed referees are at hand, they decide at once if there are fewer auditors than this: polls among few ask the
     /// same ones again, and a league that is a minority of all may be a majority of them.
     pub voters_min_refereed: u32,
+    /// Wrong answers after which a worker, or all workers of a provider with a stake, get no more work until an operator
+    /// readmits them.
+    pub wrong_max: u32,
 }
 
 impl Policy {
@@ -49,6 +52,7 @@ impl Default for Policy {
             polls_max: 5,
             voters_min: 3,
             voters_min_refereed: 16,
+            wrong_max: 2,
         }
     }
 }

@@ -10,6 +10,7 @@ mod explain;
 mod failures;
 mod graph;
 mod leases;
+mod losses;
 mod managed;
 mod network;
 mod orders;

@@ -1,6 +1,4 @@
 //! What a hub's core writes down of a judged claim is enough to make its receipt.
-use std::collections::BTreeMap;
-
 use gleaner_core::proof::{self, Policy, RateView};
 use gleaner_core::{AnswerNote, AuditNote, DrawNote, JurorNote, PollNote, Proof, Verdict};
 use gleaner_receipt::sample::{Case, World};
@@ -34,7 +32,7 @@ fn noted(world: &World, facts: &Facts) -> Proof {
     let record = facts.draw.as_ref().map(|draw| draw.record);
     let rate = record.map(|record| {
         let known = proof::Record { good: record.good, bad: record.bad, ..Default::default() };
-        RateView::of(&Policy::default(), &known, record.stake, record.exposure)
+        RateView::of(&Policy::default(), &known, record.loses, record.exposure)
     });
     let selected = facts.draw.as_ref().is_some_and(|draw| draw.selected);
     Proof {
@@ -62,6 +60,7 @@ fn noted(world: &World, facts: &Facts) -> Proof {
         market: facts.placement.market,
         class: facts.placement.class.clone(),
         verdict: verdict(facts.verdict),
+        takes: Amount::gln(5),
     }
 }
 
@@ -104,8 +103,6 @@ fn filed<'a>(
     batch: &'a dyn Fn(&WorkerKey, u64) -> Option<SignedBatch>,
 ) -> Filed<'a> {
     let facts = &receipt.facts;
-    let stakes: BTreeMap<WorkerKey, Amount> =
-        facts.deductions.iter().map(|deduction| (deduction.worker, deduction.amount)).collect();
     Filed {
         order: facts.order.clone(),
         job: facts.job,
@@ -120,7 +117,6 @@ fn filed<'a>(
             seed: draw.seed,
         }),
         batch,
-        stakes,
     }
 }
 

@@ -32,7 +32,7 @@ const ITS_WORD: [&str; 34] = [
     "facts.draw.round.number",
     "facts.draw.record.good",
     "facts.draw.record.bad",
-    "facts.draw.record.stake",
+    "facts.draw.record.loses",
     "facts.draw.record.exposure",
     "facts.audit.jurors",
     "facts.audit.jurors.key",

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use gleaner_core::proof::{Candidate, Step, Verdict, Vote, auditors};
 use gleaner_wire::Hash;
 
-use super::people::{Answer, Role};
+use super::people::{Answer, Role, VERDICT_TAKES};
 use super::setting::Kind;
 use super::world::World;
 use crate::chance::{mix, mix_two};
@@ -209,19 +209,26 @@ impl World<'_> {
         (worker, self.people.workers[worker].class)
     }
 
-    /// Throws an owner out: the stakes of all its workers are gone.
+    /// An owner loses what the order has locked of its stake, unless that is gone already; the second time it is out, with
+    /// all its workers.
     fn convict(&mut self, worker: usize) {
-        let owner = self.people.workers[worker].owner;
-        if self.people.owners[owner].from > self.round {
+        let (at, order) = (self.people.workers[worker].owner, self.order());
+        let owner = &mut self.people.owners[at];
+        if owner.from > self.round {
             return;
         }
-        for at in &self.people.owners[owner].workers {
-            let worker = &self.people.workers[*at];
-            match worker.role {
-                Role::Honest => self.tally.false_slashings += 1,
-                Role::Liar | Role::Lazy => self.tally.cheat_slashed(worker.stake, worker.price, worker.delivered),
-            }
+        owner.wrong += 1;
+        let (taken, out) = (owner.wrong_in.replace(order) == Some(order), owner.wrong >= self.policy.wrong_max);
+        match owner.role {
+            Role::Honest => self.tally.false_slashings += u64::from(!taken),
+            Role::Liar | Role::Lazy if taken => (),
+            Role::Liar | Role::Lazy => self.tally.cheat_slashed(VERDICT_TAKES, self.people.workers[worker].price),
         }
-        self.send_away(owner);
+        if out {
+            for worker in self.people.owners[at].workers.iter().map(|at| &self.people.workers[*at]) {
+                self.tally.cheat_out(worker.role, worker.delivered);
+            }
+            self.send_away(at);
+        }
     }
 }

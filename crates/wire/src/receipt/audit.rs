@@ -60,8 +60,8 @@ pub struct Record {
     pub good: u32,
     /// Answers found wrong, ever.
     pub bad: u32,
-    /// What its owner stands to lose.
-    pub stake: Amount,
+    /// What a verdict would take of its owner's stake: a share of what the order has locked of it, once.
+    pub loses: Amount,
     /// What its owner's workers would be paid for all claims that are still unpaid, this one with them.
     pub exposure: Amount,
 }

@@ -18,7 +18,7 @@ use crate::market::Market;
 use crate::{Address, Amount, Check, DeviceKind, Hash, Micros, Millis, SignedOrder, TaskId, WorkerKey, encode};
 
 /// The version of receipts. It stands for their encoding and for the rules by which rates, lots and polls are reckoned.
-pub const VERSION: u16 = 1;
+pub const VERSION: u16 = 2;
 /// The largest receipt that is read, in either encoding.
 pub const BYTES_MAX: usize = 4 * 1024 * 1024;
 /// The most jurors that lots are drawn among.
@@ -174,7 +174,7 @@ impl Facts {
     /// What stands for these facts.
     pub fn hash(&self) -> Hash {
         let mut hasher = blake3::Hasher::new();
-        hasher.update(b"gleaner receipt 1").update(&encode(self));
+        hasher.update(b"gleaner receipt 2").update(&encode(self));
         Hash(*hasher.finalize().as_bytes())
     }
 }
@@ -254,7 +254,7 @@ mod tests {
                 round: Round { number: 6, root: Hash([7; 32]), count: 1, place: 0, path: vec![] },
                 source: Seed::Chain(Bytes(vec![1, 2, 3])),
                 seed: Hash([8; 32]),
-                record: Record { good: 1, bad: 0, stake: Amount(9), exposure: Amount(10) },
+                record: Record { good: 1, bad: 0, loses: Amount(9), exposure: Amount(10) },
                 rate: 1_000_000,
                 selected: true,
                 piece: 5,
