@@ -1,7 +1,7 @@
 //! From what a hub has on file of a judged claim to the parts of its receipt.
 use std::collections::BTreeMap;
 
-use gleaner_core::{AnswerNote, AuditNote, Proof, Verdict, proof};
+use gleaner_core::{AuditNote, Proof, Verdict, proof};
 use gleaner_wire::commit::Tree;
 use gleaner_wire::market::Market;
 use gleaner_wire::receipt::{
@@ -162,26 +162,20 @@ fn audit(judged: &Proof, note: &AuditNote, claim: &Claim, filed: &Filed<'_>) -> 
         weight: juror.weight,
         gone: juror.gone,
     });
-    let mut jurors: Vec<Juror> = jurors.collect();
-    // A referee is asked after all lots were drawn, and comes last.
-    let referee = if note.refereed { jurors.pop().map(|referee| referee.key) } else { None };
+    let jurors: Vec<Juror> = jurors.collect();
     // Answers that nobody has compared when the job ended are none.
-    let counts = |answer: &&AnswerNote| answer.agrees || answer.like_rival.is_some();
-    let answers = note.answers.iter().filter(counts).map(|answer| {
+    let compared = note.answers.iter().filter_map(|answer| Some((answer, answer.side?)));
+    let answers = compared.map(|(answer, side)| {
         let claim = Claim::whole(answer.attempt, judged.task, answer.output, answer.claimed);
-        Ok(Answer {
-            auditor: answer.key,
-            commitment: commitment(filed, claim, &answer.key, answer.batch)?,
-            agrees: answer.agrees,
-            distance: answer.distance,
-            like_rival: answer.like_rival,
-        })
+        let commitment = commitment(filed, claim, &answer.key, answer.batch)?;
+        Ok(Answer { auditor: answer.key, commitment, side, distance: answer.distance })
     });
     let answers = answers.collect::<Result<Vec<Answer>, Missing>>()?;
     let order = proof::auditors(&note.seed, &claim_hash(claim), 0, &reckon::candidates(&jurors), jurors.len());
     let has_answered = |key: &WorkerKey| answers.iter().any(|answer| answer.auditor == *key);
     let first = order.into_iter().map(|at| jurors[at].key).find(has_answered);
     let polls = [first.into_iter().collect()].into_iter().chain(note.polls.iter().map(|poll| poll.drawn.clone()));
-    let polls = polls.map(|drawn| Poll { drawn, agree: 0, differ: 0 }).collect();
-    Ok(Audit { jurors, answers, sample: note.sample, polls, referee })
+    let polls = polls.map(|drawn| Poll { drawn, votes: Vec::new() }).collect();
+    let referees = note.referees.iter().copied().filter(has_answered).collect();
+    Ok(Audit { answers, sample: note.sample, polls, rivals: note.rivals.clone(), referees, jurors })
 }

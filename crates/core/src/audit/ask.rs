@@ -4,6 +4,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
+use gleaner_wire::receipt::REFEREES_MAX;
 use gleaner_wire::{Address, AttemptId, Hash, Output, Runtime, TaskId, WorkerId};
 
 use super::claim::{Audit, Claim, Juror, Question};
@@ -13,7 +14,7 @@ use crate::attempt::{Attempt, Why};
 use crate::effect::Effect;
 use crate::place::{Seat, SeatId};
 use crate::pool::Standing;
-use crate::proof::{self, Candidate};
+use crate::proof::{self, Candidate, REFEREE_LOT};
 use crate::state::Core;
 
 /// Workers among whom lots are drawn.
@@ -41,8 +42,9 @@ impl Core {
             poll: 0,
             vote: None,
             polls: Vec::new(),
-            rival: None,
-            refereed: false,
+            rivals: Vec::new(),
+            referees: Vec::new(),
+            winner: None,
         };
         self.claims.all.get_mut(&id).expect("the caller has seen it").audit = Some(Box::new(audit));
         self.ask_on(id, effects);
@@ -111,21 +113,25 @@ impl Core {
         Some(self.attempts.id(slot))
     }
 
-    /// Has one of the platform's own workers say the last word, if one could; `false` if none can.
+    /// Has one more say something on a claim that polls did not decide: one of the platform's own workers, or once such a one
+    /// has answered, a juror who can confirm what it said. `false` if nobody can.
     pub(crate) fn ask_referee(&mut self, id: AttemptId, effects: &mut Vec<Effect>) -> bool {
         let claim = &self.claims.all[&id];
         let task = TaskId { job: claim.attempt.job, group: claim.attempt.group, index: claim.attempt.index };
         let audit = claim.audit.as_ref().expect("only audited claims have referees");
-        if audit.refereed {
+        if audit.referees.len() >= REFEREES_MAX {
             return false;
         }
-        let referees: Vec<Juror> = self.referees_of(claim).collect();
-        for referee in referees {
+        let mut next: Vec<Juror> = self.referees_of(claim).filter(|juror| !audit.is_juror(juror.worker)).collect();
+        if audit.referee().is_some() {
+            next.extend(audit.in_lot_order(&self.workers_keys(audit), &claim.hash, REFEREE_LOT));
+        }
+        let is_new = |juror: &Juror| !audit.answers.contains_key(&juror.worker) && !audit.gone.contains(&juror.worker);
+        next.retain(is_new);
+        for referee in next {
             if let Some(attempt) = self.ask(id, referee, task, None, effects) {
                 let audit = self.audit_of(id).expect("it was just seen");
-                audit.refereed = true;
-                audit.drawn = Vec::from([referee.worker]);
-                audit.jurors.push(referee);
+                audit.referees.push(referee);
                 audit.asked.insert(attempt, (referee.worker, Question::Compute));
                 return true;
             }
@@ -242,8 +248,24 @@ impl Audit {
     /// Who is to answer now: the first of the lots, as many as are needed, without those who gave no answer.
     fn draw(&self, candidates: &[Candidate], claim: &Hash) -> Vec<Juror> {
         let wanted = self.vote.as_ref().map_or(1, |vote| vote.sample());
-        let order = proof::auditors(&self.seed, claim, self.poll, candidates, candidates.len());
+        self.in_lot_order(candidates, claim, self.poll).into_iter().take(wanted).collect()
+    }
+
+    /// All jurors in the order of a lot, without those who gave no answer.
+    fn in_lot_order(&self, candidates: &[Candidate], claim: &Hash, number: u32) -> Vec<Juror> {
+        let order = proof::auditors(&self.seed, claim, number, candidates, candidates.len());
         let jurors = order.into_iter().map(|at| self.jurors[at]);
-        jurors.filter(|juror| !self.gone.contains(&juror.worker)).take(wanted).collect()
+        jurors.filter(|juror| !self.gone.contains(&juror.worker)).collect()
+    }
+
+    /// The first of the platform's own workers that has answered.
+    pub(crate) fn referee(&self) -> Option<WorkerId> {
+        let mut own = self.referees.iter().map(|referee| referee.worker).filter(|worker| !self.is_juror(*worker));
+        own.find(|worker| self.answers.contains_key(worker))
+    }
+
+    /// Whether lots are drawn for a worker, even if it has become one of the platform's own since.
+    fn is_juror(&self, worker: WorkerId) -> bool {
+        self.jurors.iter().any(|juror| juror.worker == worker)
     }
 }

@@ -3,7 +3,7 @@ use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use gleaner_wire::check::Compared;
-use gleaner_wire::receipt;
+use gleaner_wire::receipt::{self, Side};
 use gleaner_wire::{Address, Amount, AttemptId, Hash, JobId, Micros, Millis, Output, TaskId, WorkerId};
 use serde::{Deserialize, Serialize};
 
@@ -53,7 +53,7 @@ pub(crate) enum Question {
     Compute,
     /// To compare this worker's answer with the claim.
     Compare(WorkerId),
-    /// To compare this worker's answer with the first one that differed from the claim.
+    /// To compare this worker's answer with that of the next rival.
     CompareWithRival(WorkerId),
 }
 
@@ -66,10 +66,12 @@ pub(crate) struct Answer {
     /// How long that took, as it says.
     pub claimed: Micros,
     pub batch: u64,
-    /// Whether it agrees with the claim, as soon as that is known, and how far it is from it.
-    pub agrees: Option<Compared>,
-    /// Whether it agrees with the first answer that differed.
-    pub like_rival: Option<bool>,
+    /// How far it is from the claim, as soon as that is known.
+    pub compared: Option<Compared>,
+    /// How many rivals it was compared with.
+    pub rivals: u8,
+    /// Whom it agrees with, as soon as that is known.
+    pub side: Option<Side>,
 }
 
 /// The check of a claim.
@@ -88,10 +90,12 @@ pub(crate) struct Audit {
     /// Once an answer has differed.
     pub vote: Option<Vote>,
     pub polls: Vec<PollNote>,
-    /// The first worker whose answer differed.
-    pub rival: Option<WorkerId>,
-    /// Whether the platform's own workers are asked, because the others did not decide.
-    pub refereed: bool,
+    /// Whose answers differed from the claim and from each other, in the order in which that was found.
+    pub rivals: Vec<WorkerId>,
+    /// Who was asked after the polls had not decided, in order; the platform's own come first.
+    pub referees: Vec<Juror>,
+    /// The side that was found to be right.
+    pub winner: Option<Side>,
 }
 
 /// All claims, and the rounds that they are drawn in.

@@ -1,9 +1,10 @@
 //! Comparing answers: bit by bit where the task's check is exact, else by a worker that may read both.
 use alloc::vec::Vec;
 use gleaner_wire::check::{Check, Compared};
-use gleaner_wire::{AttemptId, Output, TaskId, WorkerId};
+use gleaner_wire::receipt::{RIVALS_MAX, Side};
+use gleaner_wire::{AttemptId, Output, TaskId};
 
-use super::claim::{Answer, Juror, Question};
+use super::claim::{Audit, Juror, Question};
 use crate::effect::Effect;
 use crate::state::Core;
 
@@ -29,38 +30,34 @@ impl Core {
                 },
             };
             let Some(audit) = self.audit_of(id) else { return false };
-            match question {
-                Question::Compute => unreachable!("a comparison is none"),
-                Question::Compare(of) => {
-                    let answer = audit.answers.get_mut(&of).expect("it was just seen");
-                    answer.agrees = Some(known);
-                }
-                Question::CompareWithRival(of) => {
-                    let answer = audit.answers.get_mut(&of).expect("it was just seen");
-                    answer.like_rival = Some(known.agrees);
-                }
-            }
+            audit.take_comparison(question, known);
         }
     }
 
-    /// The next comparison that is missing: each answer with the claim, and those that differ with the first of them.
+    /// The next comparison that is missing: each answer with the claim, and if it differs with the rivals so far. One that
+    /// differs from all of them is a rival itself.
     fn next_comparison(&mut self, id: AttemptId) -> Option<(Question, Open)> {
         let check = self.check_of_task(self.claims.all.get(&id)?);
         let claim = self.claims.all.get_mut(&id)?;
         let ours = claim.output;
         let audit = claim.audit.as_deref_mut()?;
-        if let Some((worker, answer)) = audit.answers.iter().find(|(_, answer)| answer.agrees.is_none()) {
-            return Some((Question::Compare(*worker), open(check, Some(ours), answer.output)));
+        loop {
+            let (worker, answer) = audit.answers.iter().find(|(_, answer)| answer.side.is_none())?;
+            let (worker, theirs) = (*worker, answer.output);
+            if answer.compared.is_none() {
+                return Some((Question::Compare(worker), open(check, Some(ours), theirs)));
+            }
+            if let Some(rival) = audit.rivals.get(usize::from(answer.rivals)) {
+                let rival = audit.answers.get(rival)?.output;
+                return Some((Question::CompareWithRival(worker), open(check, rival, theirs)));
+            }
+            let is_rival = audit.rivals.len() < RIVALS_MAX;
+            if is_rival {
+                audit.rivals.push(worker);
+            }
+            let side = if is_rival { Side::at(audit.rivals.len()) } else { Side::Alone };
+            audit.answers.get_mut(&worker)?.side = Some(side);
         }
-        let differs = |(_, answer): &(&WorkerId, &Answer)| !answer.is_for() && answer.like_rival.is_none();
-        let (worker, answer) = audit.answers.iter().find(differs)?;
-        let (worker, theirs) = (*worker, answer.output);
-        let rival = *audit.rival.get_or_insert(worker);
-        if rival == worker {
-            return Some((Question::CompareWithRival(worker), Open::Known(Compared::SAME)));
-        }
-        let first = audit.answers.get(&rival)?.output;
-        Some((Question::CompareWithRival(worker), open(check, first, theirs)))
     }
 
     /// Has somebody look at two results: another juror than the one whose answer it is, if there is one.
@@ -78,8 +75,8 @@ impl Core {
             Question::Compute => unreachable!("a comparison is none"),
             Question::Compare(of) | Question::CompareWithRival(of) => of,
         };
-        let mut jurors: Vec<Juror> =
-            audit.jurors.iter().filter(|juror| !audit.gone.contains(&juror.worker)).copied().collect();
+        let jurors = audit.jurors.iter().chain(&audit.referees);
+        let mut jurors: Vec<Juror> = jurors.filter(|juror| !audit.gone.contains(&juror.worker)).copied().collect();
         jurors.sort_by_key(|juror| juror.worker == of);
         for juror in jurors {
             if let Some(attempt) = self.ask(id, juror, task, Some(results), effects) {
@@ -89,6 +86,25 @@ impl Core {
             }
         }
         false
+    }
+}
+
+impl Audit {
+    /// Takes down what a comparison of an answer has come to.
+    pub(super) fn take_comparison(&mut self, question: Question, compared: Compared) {
+        match question {
+            Question::Compute => unreachable!("a comparison is none"),
+            Question::Compare(of) => {
+                let Some(answer) = self.answers.get_mut(&of) else { return };
+                answer.compared = Some(compared);
+                answer.side = compared.agrees.then_some(Side::Claim);
+            }
+            Question::CompareWithRival(of) => {
+                let Some(answer) = self.answers.get_mut(&of) else { return };
+                answer.rivals += 1;
+                answer.side = compared.agrees.then(|| Side::at(usize::from(answer.rivals)));
+            }
+        }
     }
 }
 

@@ -4,6 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use gleaner_wire::check::Check;
 use gleaner_wire::market::Market;
+use gleaner_wire::receipt::Side;
 use gleaner_wire::{
     Address, Amount, AttemptId, DeviceKind, Hash, JobId, Micros, Millis, SignedOrder, TaskId, WorkerKey,
 };
@@ -113,12 +114,10 @@ pub struct AnswerNote {
     pub claimed: Micros,
     /// The number of the signed message that brought it.
     pub batch: u64,
-    /// Whether it agrees with the claim.
-    pub agrees: bool,
-    /// How far it is from it; see [`gleaner_wire::check::Compared`].
+    /// Whom it agrees with; nothing if nobody compared it.
+    pub side: Option<Side>,
+    /// How far it is from the claim; see [`gleaner_wire::check::Compared`].
     pub distance: u64,
-    /// If it does not agree: whether it agrees with the first answer that did not. Nothing if nobody compared it.
-    pub like_rival: Option<bool>,
 }
 
 /// One poll.
@@ -128,10 +127,8 @@ pub struct PollNote {
     pub number: u32,
     /// Who was drawn and answered.
     pub drawn: Vec<WorkerKey>,
-    /// How many agreed with the claim.
-    pub agree: u32,
-    /// How many agreed on something else.
-    pub differ: u32,
+    /// How many were on each side: the claim's first, then those of its rivals.
+    pub votes: Vec<u32>,
 }
 
 /// The check of one claim.
@@ -149,8 +146,10 @@ pub struct AuditNote {
     pub sample: u32,
     /// The polls, if there were any.
     pub polls: Vec<PollNote>,
-    /// Whether the platform's own workers decided.
-    pub refereed: bool,
+    /// Whose answers differed from the claim and from each other.
+    pub rivals: Vec<WorkerKey>,
+    /// Who answered after the polls had not decided, in order.
+    pub referees: Vec<WorkerKey>,
 }
 
 /// What is known of a judged claim.

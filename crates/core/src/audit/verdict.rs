@@ -4,6 +4,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use gleaner_wire::check::Check;
+use gleaner_wire::receipt::Side;
 use gleaner_wire::{Address, Amount, AttemptId, Cause, Hash, JobId, TaskId, WorkerId};
 
 use super::claim::{Audit, Claim};
@@ -38,30 +39,19 @@ impl Core {
     pub(crate) fn conclude(&mut self, id: AttemptId, verdict: Verdict, effects: &mut Vec<Effect>) {
         let claim = &self.claims.all[&id];
         let audit = claim.audit.as_ref().expect("only audited claims are concluded");
-        let said = |agrees: bool| {
-            let those = audit.answers.iter().filter(|(_, answer)| answer.is_for() == agrees);
-            those.map(|(worker, _)| *worker).collect::<Vec<_>>()
-        };
-        let (for_it, against_it) = (said(true), said(false));
-        let alike = audit.answers.iter().filter(|(_, answer)| answer.like_rival == Some(true));
-        let alike: Vec<WorkerId> = alike.map(|(worker, _)| *worker).collect();
         // Where answers may differ a little, a stranger's tolerance must not cost anybody its stake.
         let convicts = self.check_of_task(claim) == Check::Exact;
         let gone: Vec<WorkerId> = audit.gone.iter().copied().collect();
-        let claimant = claim.attempt.worker;
-        let (right, wrong) = match verdict {
-            Verdict::Agreed | Verdict::Upheld => ([for_it, Vec::from([claimant])].concat(), against_it),
-            Verdict::Refuted => (alike, [for_it, Vec::from([claimant])].concat()),
-            Verdict::NotAsked
-            | Verdict::NotDrawn
-            | Verdict::NotRepeatable
-            | Verdict::Undecided
-            | Verdict::NobodyToCheck
-            | Verdict::JobEnded => (Vec::new(), Vec::new()),
+        // Whoever is on another side than the one that was found right was wrong, whether that is the claim's or not.
+        let sides = audit.answers.iter().filter_map(|(worker, answer)| Some((*worker, answer.side?)));
+        let sides = sides.chain([(claim.attempt.worker, Side::Claim)]);
+        let (right, wrong): (Vec<_>, Vec<_>) = match audit.winner {
+            Some(winner) => sides.partition(|(_, side)| *side == winner),
+            None => (Vec::new(), Vec::new()),
         };
-        right.into_iter().for_each(|worker| self.note_record(worker, proof::Verdict::Good));
+        right.into_iter().for_each(|(worker, _)| self.note_record(worker, proof::Verdict::Good));
         gone.into_iter().for_each(|worker| self.note_record(worker, proof::Verdict::GivenUp));
-        for worker in wrong {
+        for (worker, _) in wrong {
             match convicts {
                 true => self.convict(worker, id, effects),
                 false => self.add_trouble(worker, 2, effects),
@@ -261,15 +251,17 @@ impl Core {
             output: answer.output.map(|output| output.hash()),
             claimed: answer.claimed,
             batch: answer.batch,
-            agrees: answer.is_for(),
-            distance: answer.agrees.map_or(u64::MAX, |compared| compared.distance),
-            like_rival: answer.like_rival,
+            side: answer.side,
+            distance: answer.compared.map_or(u64::MAX, |compared| compared.distance),
         });
         let (jurors, answers) = (jurors.collect(), answers.collect());
         let check = self.check_of_task(claim);
         let sample = audit.vote.as_ref().map_or(0, |vote| vote.sample() as u32);
-        let (seed, polls, refereed) = (audit.seed, audit.polls.clone(), audit.refereed);
-        AuditNote { seed, check, jurors, answers, sample, polls, refereed }
+        let answered = |worker: &WorkerId| audit.answers.contains_key(worker);
+        let referees = audit.referees.iter().map(|referee| referee.worker).filter(answered).map(key).collect();
+        let rivals = audit.rivals.iter().map(|rival| key(*rival)).collect();
+        let (seed, polls) = (audit.seed, audit.polls.clone());
+        AuditNote { seed, check, jurors, answers, sample, polls, rivals, referees }
     }
 
     /// How the claims of a job were judged, in order, from `first` on.

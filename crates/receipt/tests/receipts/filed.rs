@@ -71,29 +71,28 @@ fn audit_note(world: &World, facts: &Facts, audit: &receipt::Audit) -> AuditNote
         weight: juror.weight,
         gone: juror.gone,
     };
-    let referee = audit.referee.map(|key| JurorNote { key, provider: None, weight: 1, gone: false });
     let answers = audit.answers.iter().map(|answer| AnswerNote {
         key: answer.auditor,
         attempt: answer.commitment.claim.attempt,
         output: answer.commitment.claim.output,
         claimed: answer.commitment.claim.ran,
         batch: batch(world, &answer.commitment.claim),
-        agrees: answer.agrees,
+        side: Some(answer.side),
         distance: answer.distance,
-        like_rival: answer.like_rival,
     });
     let polls = (0..).zip(&audit.polls).skip(1).map(|(number, poll)| {
-        let (drawn, agree, differ) = (poll.drawn.clone(), poll.agree, poll.differ);
-        PollNote { number, drawn, agree, differ }
+        let (drawn, votes) = (poll.drawn.clone(), poll.votes.clone());
+        PollNote { number, drawn, votes }
     });
     AuditNote {
         seed: facts.draw.as_ref().expect("drawn").seed,
         check: facts.check,
-        jurors: audit.jurors.iter().map(juror).chain(referee).collect(),
+        jurors: audit.jurors.iter().map(juror).collect(),
         answers: answers.collect(),
         sample: audit.sample,
         polls: polls.collect(),
-        refereed: audit.referee.is_some(),
+        rivals: audit.rivals.clone(),
+        referees: audit.referees.clone(),
     }
 }
 

@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 
 use gleaner_core::proof::{Candidate, Step, Verdict, Vote, auditors};
 use gleaner_wire::Hash;
+use gleaner_wire::receipt::{RIVALS_MAX, Side};
 
 use super::people::{Answer, Role, VERDICT_TAKES};
 use super::setting::Kind;
@@ -118,29 +119,50 @@ impl World<'_> {
             let drawn: Vec<usize> = drawn.into_iter().map(|at| jury.workers[at]).collect();
             let given: Vec<usize> =
                 drawn.into_iter().filter(|worker| self.ask(claim, *worker, answers).is_some()).collect();
-            let (agree, differ): (Vec<usize>, Vec<usize>) =
-                given.into_iter().partition(|worker| self.agrees(claim, *worker, answers));
-            let most = self.most_alike(claim, &differ, answers);
-            vote.count(agree.len() as u32, most.len() as u32);
+            let rivals = self.rivals(claim, answers);
+            let sides = given.iter().map(|worker| self.side(claim, *worker, &rivals, answers));
+            vote.count(&Side::counts(sides, rivals.len()));
         }
         match vote.step() {
-            Step::Decided(upheld) => self.decide(claim, upheld, answers),
+            Step::Decided(side) => self.decide(claim, side, answers),
             Step::Undecided | Step::Again => return self.referee(claim, answers),
         }
-        vote.step() == Step::Decided(true)
+        vote.step() == Step::Decided(Side::Claim)
+    }
+
+    /// Those who answered something else than the claim and than each other.
+    fn rivals(&self, claim: &Claim, answers: &Answers) -> Vec<usize> {
+        let mut rivals = Vec::new();
+        let given = answers.iter().filter(|(_, answer)| answer.is_some()).map(|(worker, _)| *worker);
+        for worker in given {
+            let side = self.side(claim, worker, &rivals, answers);
+            if side == Side::Alone && rivals.len() < RIVALS_MAX {
+                rivals.push(worker);
+            }
+        }
+        rivals
+    }
+
+    fn side(&self, claim: &Claim, worker: usize, rivals: &[usize], answers: &Answers) -> Side {
+        if self.agrees(claim, worker, answers) {
+            return Side::Claim;
+        }
+        let alike = rivals.iter().position(|rival| self.alike(claim, worker, *rival, answers));
+        alike.map_or(Side::Alone, |place| Side::at(place + 1))
     }
 
     /// The side that won keeps its standing, and everybody whose answer differs from it loses its stake. An answer that
     /// differs from the claim but not from most others of the winning side was noise.
-    fn decide(&mut self, claim: &Claim, upheld: bool, answers: &Answers) {
+    fn decide(&mut self, claim: &Claim, winner: Side, answers: &Answers) {
         let given = answers.iter().filter(|(_, answer)| answer.is_some()).map(|(worker, _)| *worker);
-        let (agree, differ): (Vec<usize>, Vec<usize>) = given.partition(|worker| self.agrees(claim, *worker, answers));
-        let winners = if upheld { agree.clone() } else { self.most_alike(claim, &differ, answers) };
-        for worker in agree.into_iter().chain(differ) {
+        let (given, rivals): (Vec<usize>, _) = (given.collect(), self.rivals(claim, answers));
+        let wins = |worker: &usize| self.side(claim, *worker, &rivals, answers) == winner;
+        let winners: Vec<usize> = given.iter().copied().filter(wins).collect();
+        for worker in given {
             let alike = winners.iter().filter(|winner| self.alike(claim, worker, **winner, answers)).count();
             self.judge(worker, alike * 2 > winners.len());
         }
-        self.judge(claim.worker, upheld);
+        self.judge(claim.worker, winner == Side::Claim);
     }
 
     /// Managed workers compute the task themselves. They are the platform's own, and right.
@@ -174,14 +196,6 @@ impl World<'_> {
     fn alike(&self, claim: &Claim, one: usize, other: usize, answers: &Answers) -> bool {
         let of = |worker: usize| answers[&worker].map(|answer| (worker, self.people.workers[worker].class, answer));
         one == other || of(one).zip(of(other)).is_some_and(|(one, other)| self.noise.agree(claim.task, one, other))
-    }
-
-    /// The most of these whose answers agree with one of them.
-    fn most_alike(&self, claim: &Claim, of: &[usize], answers: &Answers) -> Vec<usize> {
-        let with = |one: &usize| -> Vec<usize> {
-            of.iter().copied().filter(|other| self.alike(claim, *one, *other, answers)).collect()
-        };
-        of.iter().map(with).max_by_key(Vec::len).unwrap_or_default()
     }
 
     /// Two trusted workers agree, so that what their results differ by is honest; now and then a third one of another class

@@ -6,7 +6,7 @@ mod audit;
 mod claim;
 mod hexadecimal;
 
-pub use audit::{Answer, Audit, Draw, Juror, Poll, Record, Round, Seed, Verdict};
+pub use audit::{Answer, Audit, Draw, Juror, Poll, Record, Round, Seed, Side, Verdict};
 pub use claim::{Batch, Claim, Commitment, batch_message, claim_hash, claims, is_claim};
 pub use hexadecimal::{Bytes, Signature};
 
@@ -23,6 +23,10 @@ pub const VERSION: u16 = 2;
 pub const BYTES_MAX: usize = 4 * 1024 * 1024;
 /// The most jurors that lots are drawn among.
 pub const JURORS_MAX: usize = 256;
+/// The most answers beside the claim that are told apart.
+pub const RIVALS_MAX: usize = 8;
+/// The most who are asked after polls did not decide.
+pub const REFEREES_MAX: usize = 4;
 
 /// The receipt of one settled task, signed by its hub.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -215,14 +219,14 @@ mod tests {
         let answer = Answer {
             auditor: key,
             commitment: commitment(2),
-            agrees: false,
+            side: Side::Rival(1),
             distance: u64::MAX,
-            like_rival: Some(true),
         };
         let juror = Juror { key, provider, weight: 1, gone: false };
-        let poll = Poll { drawn: vec![key], agree: 0, differ: 1 };
-        let (jurors, answers) = (vec![juror], vec![answer]);
-        let audit = Audit { jurors, answers, sample: 11, polls: vec![poll], referee: Some(WorkerKey([4; 32])) };
+        let poll = Poll { drawn: vec![key], votes: vec![0, 1] };
+        let (jurors, answers, rivals) = (vec![juror], vec![answer], vec![key]);
+        let (polls, referees) = (vec![poll], vec![WorkerKey([4; 32])]);
+        let audit = Audit { jurors, answers, sample: 11, polls, rivals, referees };
         Facts {
             version: VERSION,
             hub: WorkerKey([1; 32]),
