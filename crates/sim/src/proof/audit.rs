@@ -114,33 +114,31 @@ impl World<'_> {
     fn vote(&mut self, claim: &Claim, seed: &Hash, jury: &Jury, answers: &mut Answers) -> bool {
         self.tally.votes += 1;
         let mut vote = Vote::beside_referees(&self.policy, jury.workers.len());
+        let mut rivals = Vec::new();
         while let Some(poll) = vote.next_poll() {
             let drawn = auditors(seed, &claim.hash, poll, &jury.candidates, vote.sample());
             let drawn: Vec<usize> = drawn.into_iter().map(|at| jury.workers[at]).collect();
             let given: Vec<usize> =
                 drawn.into_iter().filter(|worker| self.ask(claim, *worker, answers).is_some()).collect();
-            let rivals = self.rivals(claim, answers);
+            self.add_rivals(claim, answers, &mut rivals);
             let sides = given.iter().map(|worker| self.side(claim, *worker, &rivals, answers));
             vote.count(&Side::counts(sides, rivals.len()));
         }
         match vote.step() {
-            Step::Decided(side) => self.decide(claim, side, answers),
+            Step::Decided(side) => self.decide(claim, side, &rivals, answers),
             Step::Undecided | Step::Again => return self.referee(claim, answers),
         }
         vote.step() == Step::Decided(Side::Claim)
     }
 
-    /// Those who answered something else than the claim and than each other.
-    fn rivals(&self, claim: &Claim, answers: &Answers) -> Vec<usize> {
-        let mut rivals = Vec::new();
+    /// Adds those who answered something else than the claim and than all rivals so far.
+    fn add_rivals(&self, claim: &Claim, answers: &Answers, rivals: &mut Vec<usize>) {
         let given = answers.iter().filter(|(_, answer)| answer.is_some()).map(|(worker, _)| *worker);
         for worker in given {
-            let side = self.side(claim, worker, &rivals, answers);
-            if side == Side::Alone && rivals.len() < RIVALS_MAX {
+            if self.side(claim, worker, rivals, answers) == Side::Alone && rivals.len() < RIVALS_MAX {
                 rivals.push(worker);
             }
         }
-        rivals
     }
 
     fn side(&self, claim: &Claim, worker: usize, rivals: &[usize], answers: &Answers) -> Side {
@@ -153,10 +151,10 @@ impl World<'_> {
 
     /// The side that won keeps its standing, and everybody whose answer differs from it loses its stake. An answer that
     /// differs from the claim but not from most others of the winning side was noise.
-    fn decide(&mut self, claim: &Claim, winner: Side, answers: &Answers) {
+    fn decide(&mut self, claim: &Claim, winner: Side, rivals: &[usize], answers: &Answers) {
         let given = answers.iter().filter(|(_, answer)| answer.is_some()).map(|(worker, _)| *worker);
-        let (given, rivals): (Vec<usize>, _) = (given.collect(), self.rivals(claim, answers));
-        let wins = |worker: &usize| self.side(claim, *worker, &rivals, answers) == winner;
+        let given: Vec<usize> = given.collect();
+        let wins = |worker: &usize| self.side(claim, *worker, rivals, answers) == winner;
         let winners: Vec<usize> = given.iter().copied().filter(wins).collect();
         for worker in given {
             let alike = winners.iter().filter(|winner| self.alike(claim, worker, **winner, answers)).count();
