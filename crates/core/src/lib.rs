@@ -44,7 +44,7 @@ mod state;
 mod tail;
 mod view;
 
-pub use audit::{AnswerNote, AuditNote, Conviction, DrawNote, JurorNote, PollNote, Proof, Verdict};
+pub use audit::{AnswerNote, AuditNote, Conviction, DrawNote, Proof, Verdict};
 pub use effect::Effect;
 pub use event::{ChainTerms, Closing, Event, Session, Ticket};
 pub use market::Terms;

@@ -1,11 +1,11 @@
 //! From what a hub has on file of a judged claim to the parts of its receipt.
 use std::collections::BTreeMap;
 
-use gleaner_core::{AuditNote, Proof, Verdict, proof};
+use gleaner_core::{AuditNote, Proof, proof};
 use gleaner_wire::commit::Tree;
 use gleaner_wire::market::Market;
 use gleaner_wire::receipt::{
-    Answer, Audit, Batch, Claim, Commitment, Juror, Ordered, Placement, Poll, Record, Round, Seed, Signature,
+    Answer, Audit, Batch, Claim, Commitment, Ordered, Placement, Poll, Record, Round, Seed, Signature, Verdict,
     claim_hash,
 };
 use gleaner_wire::{Amount, AttemptId, Check, Hash, WorkerKey};
@@ -156,13 +156,7 @@ fn lot(judged: &Proof, rate: &proof::RateView, drawn: &Drawn, claim: &Claim) -> 
 }
 
 fn audit(judged: &Proof, note: &AuditNote, claim: &Claim, filed: &Filed<'_>) -> Result<Audit, Missing> {
-    let jurors = note.jurors.iter().map(|juror| Juror {
-        key: juror.key,
-        provider: juror.provider,
-        weight: juror.weight,
-        gone: juror.gone,
-    });
-    let jurors: Vec<Juror> = jurors.collect();
+    let jurors = note.jurors.clone();
     // Answers that nobody has compared when the job ended are none.
     let compared = note.answers.iter().filter_map(|answer| Some((answer, answer.side?)));
     let answers = compared.map(|(answer, side)| {

@@ -1,11 +1,11 @@
 //! Answers of those who check, and what follows from them.
 use alloc::vec::Vec;
 use gleaner_wire::check::{Check, Compared};
-use gleaner_wire::receipt::Side;
+use gleaner_wire::receipt::{Poll, Side};
 use gleaner_wire::{AttemptId, Cause, Output, WorkerId};
 
+use super::Verdict;
 use super::claim::{Answer, Audit, Claim, Delivered, Question};
-use super::note::{PollNote, Verdict};
 use crate::attempt::{Attempt, Why};
 use crate::effect::Effect;
 use crate::proof::{self, Last, Step, Vote};
@@ -93,8 +93,7 @@ impl Core {
         let votes = Side::counts(answered.iter().filter_map(|(_, answer)| answer.side), audit.rivals.len());
         let step = vote.count(&votes);
         let Some(audit) = self.audit_of(id) else { return };
-        let number = audit.poll;
-        audit.polls.push(PollNote { number, drawn, votes });
+        audit.polls.push(Poll { drawn, votes });
         audit.vote = Some(vote);
         match step {
             Step::Again => {

@@ -7,8 +7,8 @@ use alloc::vec::Vec;
 use gleaner_wire::receipt::REFEREES_MAX;
 use gleaner_wire::{Address, AttemptId, Hash, Output, Runtime, TaskId, WorkerId};
 
+use super::Verdict;
 use super::claim::{Audit, Claim, Juror, Question};
-use super::note::Verdict;
 use crate::assign::Placement;
 use crate::attempt::{Attempt, Why};
 use crate::effect::Effect;

@@ -3,11 +3,11 @@ use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use gleaner_wire::check::Compared;
-use gleaner_wire::receipt::{self, Side};
+use gleaner_wire::receipt::{self, Poll, Side};
 use gleaner_wire::{Address, Amount, AttemptId, Hash, JobId, Micros, Millis, Output, TaskId, WorkerId};
 use serde::{Deserialize, Serialize};
 
-use super::note::{DrawNote, PollNote};
+use super::note::DrawNote;
 use crate::attempt::Attempt;
 use crate::effect::Effect;
 use crate::place::SeatId;
@@ -89,7 +89,7 @@ pub(crate) struct Audit {
     pub poll: u32,
     /// Once an answer has differed.
     pub vote: Option<Vote>,
-    pub polls: Vec<PollNote>,
+    pub polls: Vec<Poll>,
     /// Whose answers differed from the claim and from each other, in the order in which that was found.
     pub rivals: Vec<WorkerId>,
     /// Who was asked after the polls had not decided, in order; the platform's own come first.

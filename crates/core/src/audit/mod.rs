@@ -13,7 +13,8 @@ mod note;
 mod round;
 mod verdict;
 
-pub use note::{AnswerNote, AuditNote, Conviction, DrawNote, JurorNote, PollNote, Proof, Verdict};
+pub use gleaner_wire::receipt::Verdict;
+pub use note::{AnswerNote, AuditNote, Conviction, DrawNote, Proof};
 
 pub(crate) use answer::is_answer;
 pub(crate) use claim::{Claim, Claims, Delivered};

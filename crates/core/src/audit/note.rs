@@ -4,80 +4,13 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use gleaner_wire::check::Check;
 use gleaner_wire::market::Market;
-use gleaner_wire::receipt::Side;
+use gleaner_wire::receipt::{Juror, Poll, Side, Verdict};
 use gleaner_wire::{
     Address, Amount, AttemptId, DeviceKind, Hash, JobId, Micros, Millis, SignedOrder, TaskId, WorkerKey,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::proof::RateView;
-
-/// How a claim was judged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Verdict {
-    /// The job asked for no check.
-    NotAsked,
-    /// The lot did not fall on it.
-    NotDrawn,
-    /// Another owner's worker computed the same.
-    Agreed,
-    /// Answers differed, and the vote was for it.
-    Upheld,
-    /// Answers differed, and the vote was against it.
-    Refuted,
-    /// Answers differed from each other as well: the program does not repeat itself, so that it says nothing of anybody.
-    NotRepeatable,
-    /// Answers differed, and there were too few to decide.
-    Undecided,
-    /// Nobody else was there that could compute it.
-    NobodyToCheck,
-    /// Its job ended before it was checked.
-    JobEnded,
-}
-
-impl Verdict {
-    /// Every verdict, in order.
-    pub const ALL: [Self; 9] = [
-        Self::NotAsked,
-        Self::NotDrawn,
-        Self::Agreed,
-        Self::Upheld,
-        Self::Refuted,
-        Self::NotRepeatable,
-        Self::Undecided,
-        Self::NobodyToCheck,
-        Self::JobEnded,
-    ];
-
-    /// Whether the claim is paid.
-    pub fn pays(self) -> bool {
-        match self {
-            Self::Refuted | Self::Undecided => false,
-            Self::NotAsked
-            | Self::NotDrawn
-            | Self::Agreed
-            | Self::Upheld
-            | Self::NotRepeatable
-            | Self::NobodyToCheck
-            | Self::JobEnded => true,
-        }
-    }
-
-    /// In words, for people.
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::NotAsked => "no check was asked for",
-            Self::NotDrawn => "the lot did not fall on it",
-            Self::Agreed => "another owner's worker computed the same",
-            Self::Upheld => "answers differed, and the vote was for it",
-            Self::Refuted => "others computed something else, and the vote was against it",
-            Self::NotRepeatable => "every worker computes something else: the program does not repeat itself",
-            Self::Undecided => "answers differed, and there were too few to decide",
-            Self::NobodyToCheck => "nobody else is here that could compute it",
-            Self::JobEnded => "the job ended before it was checked",
-        }
-    }
-}
 
 /// The rate of a draw, and what it rests on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -86,19 +19,6 @@ pub struct DrawNote {
     pub rate: RateView,
     /// Whether the lot fell on the claim.
     pub selected: bool,
-}
-
-/// Who could be asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct JurorNote {
-    /// Who.
-    pub key: WorkerKey,
-    /// Whose it is.
-    pub provider: Option<Address>,
-    /// What speaks for it in the draw.
-    pub weight: u64,
-    /// Whether it gave no answer when it was asked.
-    pub gone: bool,
 }
 
 /// One answer.
@@ -120,17 +40,6 @@ pub struct AnswerNote {
     pub distance: u64,
 }
 
-/// One poll.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PollNote {
-    /// Its number in the draw.
-    pub number: u32,
-    /// Who was drawn and answered.
-    pub drawn: Vec<WorkerKey>,
-    /// How many were on each side: the claim's first, then those of its rivals.
-    pub votes: Vec<u32>,
-}
-
 /// The check of one claim.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuditNote {
@@ -139,13 +48,13 @@ pub struct AuditNote {
     /// How answers were compared.
     pub check: Check,
     /// Who could be asked.
-    pub jurors: Vec<JurorNote>,
+    pub jurors: Vec<Juror>,
     /// What they said.
     pub answers: Vec<AnswerNote>,
     /// How many each poll asks; zero if there was no vote.
     pub sample: u32,
     /// The polls, if there were any.
-    pub polls: Vec<PollNote>,
+    pub polls: Vec<Poll>,
     /// Whose answers differed from the claim and from each other.
     pub rivals: Vec<WorkerKey>,
     /// Who answered after the polls had not decided, in order.

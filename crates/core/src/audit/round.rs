@@ -3,7 +3,8 @@ use alloc::vec::Vec;
 use gleaner_wire::commit::Tree;
 use gleaner_wire::{AttemptId, Hash};
 
-use super::note::{DrawNote, Verdict};
+use super::Verdict;
+use super::note::DrawNote;
 use crate::effect::Effect;
 use crate::proof::{self, RateView};
 use crate::state::Core;

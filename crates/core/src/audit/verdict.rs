@@ -4,11 +4,12 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use gleaner_wire::check::Check;
-use gleaner_wire::receipt::Side;
+use gleaner_wire::receipt::{Juror, Side};
 use gleaner_wire::{Address, Amount, AttemptId, Cause, Hash, JobId, TaskId, WorkerId};
 
+use super::Verdict;
 use super::claim::{Audit, Claim};
-use super::note::{AnswerNote, AuditNote, Conviction, JurorNote, Proof, Verdict};
+use super::note::{AnswerNote, AuditNote, Conviction, Proof};
 use crate::blame::Next;
 use crate::effect::Effect;
 use crate::pool::{Standing, Trigger};
@@ -239,7 +240,7 @@ impl Core {
 
     fn audit_note(&self, audit: &Audit, claim: &Claim) -> AuditNote {
         let key = |worker: WorkerId| self.workers[worker.0 as usize].key;
-        let jurors = audit.jurors.iter().map(|juror| JurorNote {
+        let jurors = audit.jurors.iter().map(|juror| Juror {
             key: key(juror.worker),
             provider: self.provider(juror.worker),
             weight: juror.weight,

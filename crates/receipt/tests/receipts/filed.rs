@@ -1,24 +1,10 @@
 //! What a hub's core writes down of a judged claim is enough to make its receipt.
 use gleaner_core::proof::{self, Policy, RateView};
-use gleaner_core::{AnswerNote, AuditNote, DrawNote, JurorNote, PollNote, Proof, Verdict};
+use gleaner_core::{AnswerNote, AuditNote, DrawNote, Proof};
 use gleaner_receipt::sample::{Case, World};
 use gleaner_receipt::{Drawn, Filed, Missing, Parts, SignedBatch, make};
 use gleaner_wire::receipt::{self, Claim, Facts, TaskReceipt, claim_hash};
 use gleaner_wire::{Amount, Hash, WorkerKey};
-
-fn verdict(verdict: receipt::Verdict) -> Verdict {
-    match verdict {
-        receipt::Verdict::NotAsked => Verdict::NotAsked,
-        receipt::Verdict::NotDrawn => Verdict::NotDrawn,
-        receipt::Verdict::Agreed => Verdict::Agreed,
-        receipt::Verdict::Upheld => Verdict::Upheld,
-        receipt::Verdict::Refuted => Verdict::Refuted,
-        receipt::Verdict::NotRepeatable => Verdict::NotRepeatable,
-        receipt::Verdict::Undecided => Verdict::Undecided,
-        receipt::Verdict::NobodyToCheck => Verdict::NobodyToCheck,
-        receipt::Verdict::JobEnded => Verdict::JobEnded,
-    }
-}
 
 /// The number of the batch that a claim came in.
 fn batch(world: &World, claim: &Claim) -> u64 {
@@ -59,18 +45,12 @@ fn noted(world: &World, facts: &Facts) -> Proof {
         check: facts.check,
         market: facts.placement.market,
         class: facts.placement.class.clone(),
-        verdict: verdict(facts.verdict),
+        verdict: facts.verdict,
         takes: Amount::gln(5),
     }
 }
 
 fn audit_note(world: &World, facts: &Facts, audit: &receipt::Audit) -> AuditNote {
-    let juror = |juror: &receipt::Juror| JurorNote {
-        key: juror.key,
-        provider: juror.provider,
-        weight: juror.weight,
-        gone: juror.gone,
-    };
     let answers = audit.answers.iter().map(|answer| AnswerNote {
         key: answer.auditor,
         attempt: answer.commitment.claim.attempt,
@@ -80,17 +60,13 @@ fn audit_note(world: &World, facts: &Facts, audit: &receipt::Audit) -> AuditNote
         side: Some(answer.side),
         distance: answer.distance,
     });
-    let polls = (0..).zip(&audit.polls).skip(1).map(|(number, poll)| {
-        let (drawn, votes) = (poll.drawn.clone(), poll.votes.clone());
-        PollNote { number, drawn, votes }
-    });
     AuditNote {
         seed: facts.draw.as_ref().expect("drawn").seed,
         check: facts.check,
-        jurors: audit.jurors.iter().map(juror).collect(),
+        jurors: audit.jurors.clone(),
         answers: answers.collect(),
         sample: audit.sample,
-        polls: polls.collect(),
+        polls: audit.polls[1..].to_vec(),
         rivals: audit.rivals.clone(),
         referees: audit.referees.clone(),
     }

@@ -5,10 +5,12 @@
 mod audit;
 mod claim;
 mod hexadecimal;
+mod verdict;
 
-pub use audit::{Answer, Audit, Draw, Juror, Poll, Record, Round, Seed, Side, Verdict};
+pub use audit::{Answer, Audit, Draw, Juror, Poll, Record, Round, Seed, Side};
 pub use claim::{Batch, Claim, Commitment, batch_message, claim_hash, claims, is_claim};
 pub use hexadecimal::{Bytes, Signature};
+pub use verdict::Verdict;
 
 use alloc::string::String;
 use alloc::vec::Vec;
