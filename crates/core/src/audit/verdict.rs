@@ -50,8 +50,8 @@ impl Core {
             Some(winner) => sides.partition(|(_, side)| *side == winner),
             None => (Vec::new(), Vec::new()),
         };
-        right.into_iter().for_each(|(worker, _)| self.note_record(worker, proof::Verdict::Good));
-        gone.into_iter().for_each(|worker| self.note_record(worker, proof::Verdict::GivenUp));
+        right.into_iter().for_each(|(worker, _)| self.note_record(worker, proof::Mark::Good));
+        gone.into_iter().for_each(|worker| self.note_record(worker, proof::Mark::GivenUp));
         for (worker, _) in wrong {
             match convicts {
                 true => self.convict(worker, id, effects),
@@ -125,13 +125,13 @@ impl Core {
         format!("{}: it delivered {ours}, the others computed {said}; {follows}", verdict.words())
     }
 
-    fn note_record(&mut self, worker: WorkerId, verdict: proof::Verdict) {
-        self.workers[worker.0 as usize].record.note(verdict);
+    fn note_record(&mut self, worker: WorkerId, mark: proof::Mark) {
+        self.workers[worker.0 as usize].record.note(mark);
     }
 
     /// A worker gave a wrong answer: trust in it begins anew, its stake is called in, and the second time it is out.
     fn convict(&mut self, id: WorkerId, claim: AttemptId, effects: &mut Vec<Effect>) {
-        self.note_record(id, proof::Verdict::Bad);
+        self.note_record(id, proof::Mark::Bad);
         self.totals.answers_wrong += 1;
         let job = self.claims.all[&claim].attempt.job;
         let (order, provider) = (self.jobs[&job].order.clone(), self.provider(id));

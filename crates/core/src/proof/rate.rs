@@ -12,7 +12,7 @@ use super::policy::Policy;
 
 /// What was found of an answer, whether it was given for pay or as an audit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Verdict {
+pub enum Mark {
     /// It was computed again and agrees.
     Good,
     /// It was decided to be wrong.
@@ -33,16 +33,16 @@ pub struct Record {
 }
 
 impl Record {
-    /// Takes a verdict into account.
-    pub fn note(&mut self, verdict: Verdict) {
-        match verdict {
-            Verdict::Good => self.good = self.good.saturating_add(1),
-            Verdict::Bad => {
+    /// Takes a mark into account.
+    pub fn note(&mut self, mark: Mark) {
+        match mark {
+            Mark::Good => self.good = self.good.saturating_add(1),
+            Mark::Bad => {
                 self.good = 0;
                 self.bad = self.bad.saturating_add(1);
             }
             // Owners take their machines back, so this weighs as little as a good verdict does.
-            Verdict::GivenUp => {
+            Mark::GivenUp => {
                 self.good = self.good.saturating_sub(1);
                 self.given_up = self.given_up.saturating_add(1);
             }
@@ -131,9 +131,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn after(verdicts: &[Verdict]) -> Record {
+    fn after(marks: &[Mark]) -> Record {
         let mut record = Record::default();
-        verdicts.iter().for_each(|verdict| record.note(*verdict));
+        marks.iter().for_each(|mark| record.note(*mark));
         record
     }
 
@@ -149,17 +149,17 @@ mod tests {
     #[test]
     fn one_bad_verdict_resets_the_rate_and_trust_is_harder_to_earn_again() {
         let policy = Policy::default();
-        let mut record = after(&[Verdict::Good; 1000]);
-        record.note(Verdict::Bad);
+        let mut record = after(&[Mark::Good; 1000]);
+        record.note(Mark::Bad);
         assert_eq!(rate(&record, &policy), WHOLE);
-        let again = after(&[Verdict::Bad, Verdict::Good, Verdict::Good, Verdict::Good]);
-        assert!(rate(&again, &policy) > rate(&after(&[Verdict::Good; 3]), &policy));
+        let again = after(&[Mark::Bad, Mark::Good, Mark::Good, Mark::Good]);
+        assert!(rate(&again, &policy) > rate(&after(&[Mark::Good; 3]), &policy));
     }
 
     #[test]
     fn an_answer_that_was_given_up_takes_a_good_one_back() {
         assert_eq!(
-            after(&[Verdict::Good, Verdict::GivenUp, Verdict::GivenUp]),
+            after(&[Mark::Good, Mark::GivenUp, Mark::GivenUp]),
             Record { given_up: 2, ..Record::default() }
         );
     }

@@ -1,7 +1,7 @@
 //! The check of one claim that the lot fell on: an audit, and where answers differ, polls and at last a referee.
 use std::collections::BTreeMap;
 
-use gleaner_core::proof::{Candidate, Step, Verdict, Vote, auditors};
+use gleaner_core::proof::{Candidate, Mark, Step, Vote, auditors};
 use gleaner_wire::Hash;
 use gleaner_wire::receipt::{RIVALS_MAX, Side};
 
@@ -43,8 +43,8 @@ impl World<'_> {
             None => self.referee(claim, &answers),
             Some(auditor) if !self.is_known(claim, auditor) => self.calibrate(claim, auditor, &answers),
             Some(auditor) if self.agrees(claim, auditor, &answers) => {
-                self.note(claim.worker, Verdict::Good);
-                self.note(auditor, Verdict::Good);
+                self.note(claim.worker, Mark::Good);
+                self.note(auditor, Mark::Good);
                 self.learn(claim, auditor, &answers);
                 true
             }
@@ -52,7 +52,7 @@ impl World<'_> {
         };
         for (worker, answer) in &answers {
             if answer.is_none() {
-                self.note(*worker, Verdict::GivenUp);
+                self.note(*worker, Mark::GivenUp);
             }
         }
         upheld
@@ -177,7 +177,7 @@ impl World<'_> {
     }
 
     fn judge(&mut self, worker: usize, right: bool) {
-        self.note(worker, if right { Verdict::Good } else { Verdict::Bad });
+        self.note(worker, if right { Mark::Good } else { Mark::Bad });
         if !right {
             self.convict(worker);
         }

@@ -1,5 +1,5 @@
 //! Rounds: everybody delivers as much as what it could lose speaks for, lots are drawn, claims are checked and paid.
-use gleaner_core::proof::{Policy, RateView, Verdict, WHOLE, is_selected, rate};
+use gleaner_core::proof::{Mark, Policy, RateView, WHOLE, is_selected, rate};
 use gleaner_wire::{Amount, Hash};
 
 use super::audit::Claim;
@@ -152,10 +152,10 @@ impl World<'_> {
     }
 
     /// Takes a verdict into a worker's record, unless it is somebody else by now.
-    pub fn note(&mut self, worker: usize, verdict: Verdict) {
+    pub fn note(&mut self, worker: usize, mark: Mark) {
         let at = &mut self.people.workers[worker];
         if self.people.owners[at.owner].from <= self.round {
-            at.record.note(verdict);
+            at.record.note(mark);
         }
     }
 
