@@ -19,6 +19,7 @@ use crate::memo::Memo;
 use crate::params::Params;
 use crate::place::{Classes, Index, Seat, SeatId, Shapes};
 use crate::pool::Worker;
+use crate::proof::Tolerances;
 use crate::search::Search;
 use crate::share::Share;
 
@@ -104,6 +105,8 @@ pub struct Core {
     pub(crate) claims: Claims,
     /// Wrong answers that the chain has not heard the last of.
     pub(crate) convictions: Vec<Conviction>,
+    /// What honest results differ by, where checks learn it.
+    pub(crate) tolerances: Tolerances,
     /// How often workers of a provider were found wrong, ever.
     pub(crate) wrong: BTreeMap<Address, u32>,
     pub(crate) programs: Programs,
@@ -155,6 +158,7 @@ impl Core {
             attempts: Attempts::default(),
             claims: Claims::default(),
             convictions: Vec::new(),
+            tolerances: Tolerances::default(),
             wrong: BTreeMap::new(),
             programs: Programs::default(),
             memo: Memo::default(),

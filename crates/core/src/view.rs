@@ -57,6 +57,7 @@ impl Core {
             workers: workers.collect(),
             failures: job.failures.iter().map(|failure| self.failure_view(job, failure)).collect(),
             checks: checks(job),
+            tolerances: self.tolerance_views(job),
             awards: self.award_views(job),
         })
     }

@@ -1,7 +1,7 @@
 //! From what a hub has on file of a judged claim to the parts of its receipt.
 use std::collections::BTreeMap;
 
-use gleaner_core::{AuditNote, Proof, proof};
+use gleaner_core::{AnswerNote, AuditNote, Proof, proof};
 use gleaner_wire::commit::Tree;
 use gleaner_wire::market::Market;
 use gleaner_wire::receipt::{
@@ -162,7 +162,8 @@ fn audit(judged: &Proof, note: &AuditNote, claim: &Claim, filed: &Filed<'_>) -> 
     let answers = compared.map(|(answer, side)| {
         let claim = Claim::whole(answer.attempt, judged.task, answer.output, answer.claimed);
         let commitment = commitment(filed, claim, &answer.key, answer.batch)?;
-        Ok(Answer { auditor: answer.key, commitment, side, distance: answer.distance })
+        let AnswerNote { key: auditor, distance, tolerated, .. } = *answer;
+        Ok(Answer { auditor, commitment, side, distance, tolerated })
     });
     let answers = answers.collect::<Result<Vec<Answer>, Missing>>()?;
     let order = proof::auditors(&note.seed, &claim_hash(claim), 0, &reckon::candidates(&jurors), jurors.len());

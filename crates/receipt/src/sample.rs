@@ -5,6 +5,7 @@ use ed25519_dalek::SigningKey;
 use gleaner_chain::Account;
 use gleaner_chain::order::{Domain, Order as ChainOrder};
 use gleaner_core::proof;
+use gleaner_wire::check::Compared;
 use gleaner_wire::commit::Tree;
 use gleaner_wire::market::Market;
 use gleaner_wire::receipt::{
@@ -18,6 +19,9 @@ use crate::filed::SignedBatch;
 use crate::make::{Lot, Parts, make};
 use crate::reckon;
 use crate::sign::{ordered, public, sign_batch};
+
+/// What was learned to be tolerated between results that come close.
+const TOLERATED: u64 = 3_200_000;
 
 /// What becomes of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,7 +98,7 @@ impl Case {
     fn check(self) -> Check {
         match self {
             Self::NotAsked => Check::None,
-            Self::Close => Check::Image { pixel: 300, perceptual: 2_000 },
+            Self::Close => Check::Image { pixel: 300, perceptual: 2_000, learned: true },
             Self::NotDrawn
             | Self::Agreed
             | Self::Upheld
@@ -315,7 +319,8 @@ impl Default for World {
 /// Takes an answer into an audit, on the side of whoever said the same first.
 fn take(case: Case, claim: &Claim, audit: &mut Audit, auditor: WorkerKey, commitment: Commitment) {
     let theirs = &commitment.claim;
-    let compared = reckon::compared(case.check(), claim, theirs).unwrap_or(gleaner_wire::check::Compared::at(250_000));
+    let close = Compared { agrees: true, distance: 2_500_000 };
+    let compared = reckon::compared(case.check(), claim, theirs).unwrap_or(close);
     let said = |rival: &WorkerKey| reckon::answer_of(audit, rival).map(|answer| answer.commitment.claim);
     let alike = |rival: &WorkerKey| said(rival).is_some_and(|said| reckon::is_identical(&said, theirs));
     let place = audit.rivals.iter().position(alike);
@@ -327,7 +332,8 @@ fn take(case: Case, claim: &Claim, audit: &mut Audit, auditor: WorkerKey, commit
             Side::at(audit.rivals.len())
         }
     };
-    audit.answers.push(Answer { auditor, commitment, side, distance: compared.distance });
+    let (distance, tolerated) = (compared.distance, if case == Case::Close { TOLERATED } else { Compared::TOLERATED });
+    audit.answers.push(Answer { auditor, commitment, side, distance, tolerated });
 }
 
 fn placement(worker: &SigningKey, has_chain: bool) -> Placement {

@@ -114,6 +114,9 @@ pub struct JobView {
     /// How its results were checked.
     #[serde(default)]
     pub checks: Vec<ChecksView>,
+    /// What was learned of what honest results of its tasks differ by.
+    #[serde(default)]
+    pub tolerances: Vec<ToleranceView>,
     /// What went to winners of auctions, most recent last; bounded.
     #[serde(default)]
     pub awards: Vec<AwardView>,
@@ -128,6 +131,23 @@ pub struct ChecksView {
     pub results: u64,
     /// Whether they were paid.
     pub paid: bool,
+}
+
+/// What honest results on two classes of devices may differ by, as was learned from such results.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToleranceView {
+    /// The `[[task]]`.
+    pub task: String,
+    /// One class of devices.
+    pub one: String,
+    /// The other, perhaps the same.
+    pub other: String,
+    /// How many results were compared, fading.
+    pub seen: u32,
+    /// How many it takes.
+    pub needed: u32,
+    /// How far apart they may be, in millionths of what the check tolerates; nothing while they are not compared to judge.
+    pub tolerated: Option<u64>,
 }
 
 /// One `[[task]]` of a job.

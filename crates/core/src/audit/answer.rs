@@ -29,16 +29,20 @@ impl Core {
         match (question, compared) {
             (Question::Compute, _) => {
                 let Delivered { claimed, batch, .. } = result;
-                let (compared, rivals, side) = (None, 0, None);
-                audit.answers.insert(worker, Answer { attempt: id, output, claimed, batch, compared, rivals, side });
+                let (compared, tolerated, rivals, side) = (None, Compared::TOLERATED, 0, None);
+                let answer = Answer { attempt: id, output, claimed, batch, compared, tolerated, rivals, side };
+                audit.answers.insert(worker, answer);
                 if output.is_some() {
                     self.learn(&attempt, result.ran, effects);
                 }
             }
-            (Question::Compare(_) | Question::CompareWithRival(_), Some(compared)) => {
-                audit.take_comparison(question, compared);
+            (Question::Calibrate, _) => self.take_calibration(claim, output),
+            (Question::Compare(_) | Question::CompareWithRival(_) | Question::CompareCalibration, Some(compared)) => {
+                self.take_comparison(claim, question, compared);
             }
-            (Question::Compare(_) | Question::CompareWithRival(_), None) => _ = audit.gone.insert(worker),
+            (Question::Compare(_) | Question::CompareWithRival(_) | Question::CompareCalibration, None) => {
+                audit.gone.insert(worker);
+            }
         }
         self.move_on(claim, effects);
     }
@@ -51,7 +55,11 @@ impl Core {
         audit.gone.insert(worker);
         match question {
             Question::Compute if audit.referees.is_empty() => self.ask_on(claim, effects),
-            Question::Compute | Question::Compare(_) | Question::CompareWithRival(_) => self.move_on(claim, effects),
+            Question::Compute
+            | Question::Compare(_)
+            | Question::CompareWithRival(_)
+            | Question::Calibrate
+            | Question::CompareCalibration => self.move_on(claim, effects),
         }
     }
 
@@ -85,7 +93,11 @@ impl Core {
         }
         let Some(mut vote) = audit.vote.clone() else {
             if answered.iter().all(|(_, answer)| answer.is_for()) {
-                return self.decide(id, Side::Claim, Verdict::Agreed, effects);
+                // Somebody on another class of devices may be asked as well, and all of this be gone through again.
+                if !self.calibrate(id, effects) {
+                    self.decide(id, Side::Claim, Verdict::Agreed, effects);
+                }
+                return;
             }
             return self.contest(id, effects);
         };

@@ -55,6 +55,10 @@ pub(crate) enum Question {
     Compare(WorkerId),
     /// To compare this worker's answer with that of the next rival.
     CompareWithRival(WorkerId),
+    /// To compute its task on another class of devices, only to learn from.
+    Calibrate,
+    /// To compare what that gave with the claim.
+    CompareCalibration,
 }
 
 /// What a worker says of a claim.
@@ -68,6 +72,8 @@ pub(crate) struct Answer {
     pub batch: u64,
     /// How far it is from the claim, as soon as that is known.
     pub compared: Option<Compared>,
+    /// What was tolerated between it and the claim.
+    pub tolerated: u64,
     /// How many rivals it was compared with.
     pub rivals: u8,
     /// Whom it agrees with, as soon as that is known.
@@ -96,6 +102,16 @@ pub(crate) struct Audit {
     pub referees: Vec<Juror>,
     /// The side that was found to be right.
     pub winner: Option<Side>,
+    /// Who computes the task on another class of devices, only to learn from, and what it computed.
+    pub calibration: Option<(Juror, Option<Output>)>,
+}
+
+impl Audit {
+    /// Where somebody computes who was asked.
+    pub fn seat_of(&self, worker: WorkerId) -> Option<SeatId> {
+        let asked = self.jurors.iter().chain(&self.referees).find(|juror| juror.worker == worker);
+        asked.map(|juror| juror.seat)
+    }
 }
 
 /// All claims, and the rounds that they are drawn in.

@@ -4,7 +4,7 @@ use gleaner_wire::check::{Check, Compared};
 use gleaner_wire::receipt::{RIVALS_MAX, Side};
 use gleaner_wire::{AttemptId, Output, TaskId};
 
-use super::claim::{Audit, Juror, Question};
+use super::claim::{Juror, Question};
 use crate::effect::Effect;
 use crate::state::Core;
 
@@ -29,8 +29,7 @@ impl Core {
                     false => Compared::APART,
                 },
             };
-            let Some(audit) = self.audit_of(id) else { return false };
-            audit.take_comparison(question, known);
+            self.take_comparison(id, question, known);
         }
     }
 
@@ -42,7 +41,11 @@ impl Core {
         let ours = claim.output;
         let audit = claim.audit.as_deref_mut()?;
         loop {
-            let (worker, answer) = audit.answers.iter().find(|(_, answer)| answer.side.is_none())?;
+            let open_answer = audit.answers.iter().find(|(_, answer)| answer.side.is_none());
+            let Some((worker, answer)) = open_answer else {
+                let (_, computed) = audit.calibration?;
+                return computed.map(|theirs| (Question::CompareCalibration, open(check, Some(ours), Some(theirs))));
+            };
             let (worker, theirs) = (*worker, answer.output);
             if answer.compared.is_none() {
                 return Some((Question::Compare(worker), open(check, Some(ours), theirs)));
@@ -72,12 +75,13 @@ impl Core {
         let audit = claim.audit.as_ref().expect("the caller has seen it");
         let task = TaskId { job: claim.attempt.job, group: claim.attempt.group, index: claim.attempt.index };
         let of = match question {
-            Question::Compute => unreachable!("a comparison is none"),
-            Question::Compare(of) | Question::CompareWithRival(of) => of,
+            Question::Compute | Question::Calibrate => unreachable!("a comparison is none"),
+            Question::Compare(of) | Question::CompareWithRival(of) => Some(of),
+            Question::CompareCalibration => audit.calibration.map(|(other, _)| other.worker),
         };
         let jurors = audit.jurors.iter().chain(&audit.referees);
         let mut jurors: Vec<Juror> = jurors.filter(|juror| !audit.gone.contains(&juror.worker)).copied().collect();
-        jurors.sort_by_key(|juror| juror.worker == of);
+        jurors.sort_by_key(|juror| Some(juror.worker) == of);
         for juror in jurors {
             if let Some(attempt) = self.ask(id, juror, task, Some(results), effects) {
                 let audit = self.audit_of(id).expect("it was just seen");
@@ -89,18 +93,25 @@ impl Core {
     }
 }
 
-impl Audit {
-    /// Takes down what a comparison of an answer has come to.
-    pub(super) fn take_comparison(&mut self, question: Question, compared: Compared) {
+impl Core {
+    /// Takes down what a comparison has come to.
+    pub(super) fn take_comparison(&mut self, id: AttemptId, question: Question, compared: Compared) {
+        if question == Question::CompareCalibration {
+            return self.learn_calibration(id, compared);
+        }
+        let (compared, tolerated) = self.tolerate(id, question, compared);
+        let Some(audit) = self.audit_of(id) else { return };
         match question {
-            Question::Compute => unreachable!("a comparison is none"),
+            Question::Compute | Question::Calibrate | Question::CompareCalibration => {
+                unreachable!("a comparison of answers is none of these")
+            }
             Question::Compare(of) => {
-                let Some(answer) = self.answers.get_mut(&of) else { return };
-                answer.compared = Some(compared);
+                let Some(answer) = audit.answers.get_mut(&of) else { return };
+                (answer.compared, answer.tolerated) = (Some(compared), tolerated);
                 answer.side = compared.agrees.then_some(Side::Claim);
             }
             Question::CompareWithRival(of) => {
-                let Some(answer) = self.answers.get_mut(&of) else { return };
+                let Some(answer) = audit.answers.get_mut(&of) else { return };
                 answer.rivals += 1;
                 answer.side = compared.agrees.then(|| Side::at(usize::from(answer.rivals)));
             }

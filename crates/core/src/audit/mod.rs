@@ -11,6 +11,7 @@ mod compare;
 mod loss;
 mod note;
 mod round;
+mod tolerate;
 mod verdict;
 
 pub use gleaner_wire::receipt::Verdict;

@@ -38,6 +38,8 @@ pub struct AnswerNote {
     pub side: Option<Side>,
     /// How far it is from the claim; see [`gleaner_wire::check::Compared`].
     pub distance: u64,
+    /// What was tolerated, in millionths of what the check does.
+    pub tolerated: u64,
 }
 
 /// The check of one claim.

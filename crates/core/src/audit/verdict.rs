@@ -42,6 +42,7 @@ impl Core {
         let audit = claim.audit.as_ref().expect("only audited claims are concluded");
         // Where answers may differ a little, a stranger's tolerance must not cost anybody its stake.
         let convicts = self.check_of_task(claim) == Check::Exact;
+        let blames = self.may_blame(claim);
         let gone: Vec<WorkerId> = audit.gone.iter().copied().collect();
         // Whoever is on another side than the one that was found right was wrong, whether that is the claim's or not.
         let sides = audit.answers.iter().filter_map(|(worker, answer)| Some((*worker, answer.side?)));
@@ -50,12 +51,14 @@ impl Core {
             Some(winner) => sides.partition(|(_, side)| *side == winner),
             None => (Vec::new(), Vec::new()),
         };
+        self.learn_tolerances(id);
         right.into_iter().for_each(|(worker, _)| self.note_record(worker, proof::Mark::Good));
         gone.into_iter().for_each(|worker| self.note_record(worker, proof::Mark::GivenUp));
         for (worker, _) in wrong {
             match convicts {
                 true => self.convict(worker, id, effects),
-                false => self.add_trouble(worker, 2, effects),
+                false if blames => self.add_trouble(worker, 2, effects),
+                false => (),
             }
         }
         if verdict == Verdict::Undecided {
@@ -254,6 +257,7 @@ impl Core {
             batch: answer.batch,
             side: answer.side,
             distance: answer.compared.map_or(u64::MAX, |compared| compared.distance),
+            tolerated: answer.tolerated,
         });
         let (jurors, answers) = (jurors.collect(), answers.collect());
         let check = self.check_of_task(claim);

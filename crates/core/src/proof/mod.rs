@@ -13,4 +13,4 @@ pub use draw::{Candidate, REFEREE_LOT, WHOLE, auditors, is_selected, piece};
 pub use policy::Policy;
 pub use poll::{Last, Step, Vote, last_word};
 pub use rate::{Mark, RateView, Record, exposure_max, rate, rate_needed};
-pub use tolerance::Tolerances;
+pub use tolerance::{Known, Pair, SEEN_MIN, Tolerances};

@@ -14,6 +14,9 @@ pub struct Policy {
     /// The share of auditors that is reckoned to be honest when a rate is weighed against a stake: with a colluding one an
     /// audit finds nothing.
     pub honest: u32,
+    /// The rate by record at or below which a worker's results are taken to be honest when it is learned what honest results
+    /// differ by.
+    pub trusted: u32,
     /// How many auditors a poll asks (k).
     pub poll: u32,
     /// How many of them must agree for the poll to count (alpha).
@@ -46,6 +49,7 @@ impl Default for Policy {
             floor: 45_000,
             halving: 8,
             honest: 700_000,
+            trusted: 100_000,
             poll: 11,
             quorum: 8,
             streak: 2,

@@ -96,7 +96,7 @@ fn check(check: &Check) -> String {
         Check::Numeric { absolute, relative, .. } => {
             format!("as numbers, {absolute} or {relative} of their size apart")
         }
-        Check::Image { pixel, perceptual } => {
+        Check::Image { pixel, perceptual, .. } => {
             format!("as pictures, {pixel} of 65535 a channel and {perceptual} millionths of structure apart")
         }
         Check::Program { input } => format!("by the requester's program, input {input}"),

@@ -1,8 +1,9 @@
 //! The audit: who could be asked, whom the lots fell on, what they answered, and how that compares.
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
 use gleaner_core::proof;
-use gleaner_wire::check::{Check as Rule, Compared};
+use gleaner_wire::check::Compared;
 use gleaner_wire::receipt::{
     Answer, Audit, Facts, JURORS_MAX, Juror, Poll, REFEREES_MAX, RIVALS_MAX, Side, Verdict, claim_hash,
 };
@@ -11,6 +12,9 @@ use gleaner_wire::{Hash, WorkerKey};
 use super::Check;
 use crate::fault::or_nothing;
 use crate::reckon;
+
+/// What is tolerated where nothing is learned.
+const CHECKS_OWN: RangeInclusive<u64> = Compared::TOLERATED..=Compared::TOLERATED;
 
 impl Check<'_> {
     pub(super) fn audit(&mut self, facts: &Facts) {
@@ -177,14 +181,15 @@ impl Check<'_> {
 
     /// What the results compare to, as far as that can be seen from their hashes.
     fn comparison(&mut self, facts: &Facts, audit: &Audit, answer: &Answer) {
-        let Answer { auditor, commitment, side, distance } = answer;
+        let Answer { auditor, commitment, side, distance, tolerated } = answer;
         let (ours, theirs) = (&facts.commitment.claim, &commitment.claim);
         let known = reckon::compared(facts.check, ours, theirs);
-        let right = known.unwrap_or(measured(facts.check, answer));
+        let right = known.unwrap_or(Compared { agrees: distance <= tolerated, distance: *distance });
         let reason = || match known {
             Some(_) => format!("its result {} beside {}", or_nothing(theirs.output), or_nothing(ours.output)),
-            None => format!("a distance of {distance} where {} is tolerated", Compared::TOLERATED),
+            None => format!("a distance of {distance} where {tolerated} is tolerated"),
         };
+        self.tolerated(facts, answer);
         self.faults.same(&format!("the distance of the answer of {auditor}"), distance, &right.distance, reason);
         let agrees = reckon::agrees(answer);
         self.faults.same(&format!("whether {auditor} agrees"), &agrees, &right.agrees, reason);
@@ -198,7 +203,24 @@ impl Check<'_> {
         }
         if known.is_none() {
             self.believe(format!(
-                "the answer of {auditor} is {distance} millionths of what is tolerated from the claim"
+                "the answer of {auditor} is {distance} millionths of what the check tolerates from the claim"
+            ));
+        }
+    }
+
+    /// No less is tolerated than the check does; more only where the job lets the hub learn it.
+    fn tolerated(&mut self, facts: &Facts, answer: &Answer) {
+        let Answer { auditor, tolerated, .. } = answer;
+        let bounds = if facts.check.learns() { Compared::TOLERATED..=u64::MAX - 1 } else { CHECKS_OWN };
+        if !bounds.contains(tolerated) {
+            let rule = match facts.check.learns() {
+                true => "at least a million, and not everything",
+                false => "a million, which is what the check says",
+            };
+            self.faults.impossible(format!("what is tolerated of {auditor}"), tolerated, rule);
+        } else if *tolerated > Compared::TOLERATED {
+            self.believe(format!(
+                "honest devices like these two were seen to differ by {tolerated} millionths of what the check tolerates"
             ));
         }
     }
@@ -250,15 +272,6 @@ impl Check<'_> {
             self.believe("the job ended while a vote was under way");
         }
     }
-}
-
-/// What a measured distance says. What machines were seen to differ by may be tolerated beyond the job's own tolerance, if
-/// the job wants that; how much that is, the hub knows.
-fn measured(check: Rule, answer: &Answer) -> Compared {
-    let right = Compared::at(answer.distance);
-    let learns = matches!(check, Rule::Numeric { learned: true, .. });
-    let agrees = right.agrees || (learns && reckon::agrees(answer) && right != Compared::APART);
-    Compared { agrees, ..right }
 }
 
 fn names(keys: &[WorkerKey]) -> String {

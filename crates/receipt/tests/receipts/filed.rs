@@ -59,6 +59,7 @@ fn audit_note(world: &World, facts: &Facts, audit: &receipt::Audit) -> AuditNote
         batch: batch(world, &answer.commitment.claim),
         side: Some(answer.side),
         distance: answer.distance,
+        tolerated: answer.tolerated,
     });
     AuditNote {
         seed: facts.draw.as_ref().expect("drawn").seed,

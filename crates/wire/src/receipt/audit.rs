@@ -112,6 +112,8 @@ pub struct Answer {
     pub side: Side,
     /// How far it is from the claim, in millionths of what the check tolerates.
     pub distance: u64,
+    /// How far it may be: a million, or what honest devices of the two classes were seen to differ by if that is more.
+    pub tolerated: u64,
 }
 
 /// Whom an answer agrees with.

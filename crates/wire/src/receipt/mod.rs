@@ -223,6 +223,7 @@ mod tests {
             commitment: commitment(2),
             side: Side::Rival(1),
             distance: u64::MAX,
+            tolerated: 1_000_000,
         };
         let juror = Juror { key, provider, weight: 1, gone: false };
         let poll = Poll { drawn: vec![key], votes: vec![0, 1] };
