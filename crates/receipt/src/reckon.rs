@@ -30,7 +30,7 @@ pub(crate) fn payout(price: &Price, verdict: Verdict) -> Option<Payout> {
 /// How many of a million claims of a worker with this record are checked.
 pub(crate) fn rate(record: &Record) -> u32 {
     let Record { good, bad, loses, exposure } = *record;
-    let known = gleaner_core::proof::Record { good, bad, ..Default::default() };
+    let known = proof::Record { good, bad, ..Default::default() };
     RateView::of(&Policy::default(), &known, loses, exposure).rate
 }
 

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Amount, AttemptId, Cause, DataRef, JobId, Millis, Offer, Output, Runtime, State, WorkerId, WorkerKey};
 
+pub use crate::contest::{CaseStage, CaseView, ContestView, ContestedAnswer, ToleranceView};
 pub use crate::prices::PriceView;
 
 /// An error, as RFC 9457 has it (`application/problem+json`).
@@ -120,6 +121,9 @@ pub struct JobView {
     /// What went to winners of auctions, most recent last; bounded.
     #[serde(default)]
     pub awards: Vec<AwardView>,
+    /// Results that somebody else computed differently, and what came of it; most recent last, bounded.
+    #[serde(default)]
+    pub contests: Vec<ContestView>,
 }
 
 /// How many results were judged alike.
@@ -131,23 +135,6 @@ pub struct ChecksView {
     pub results: u64,
     /// Whether they were paid.
     pub paid: bool,
-}
-
-/// What honest results on two classes of devices may differ by, as was learned from such results.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ToleranceView {
-    /// The `[[task]]`.
-    pub task: String,
-    /// One class of devices.
-    pub one: String,
-    /// The other, perhaps the same.
-    pub other: String,
-    /// How many results were compared, fading.
-    pub seen: u32,
-    /// How many it takes.
-    pub needed: u32,
-    /// How far apart they may be, in millionths of what the check tolerates; nothing while they are not compared to judge.
-    pub tolerated: Option<u64>,
 }
 
 /// One `[[task]]` of a job.
@@ -319,6 +306,9 @@ pub struct ExplainView {
     pub running: Vec<RunningView>,
     /// How many run beside those listed.
     pub running_more: u64,
+    /// Results that somebody else computed differently, and what came of it; bounded.
+    #[serde(default)]
+    pub contests: Vec<ContestView>,
 }
 
 /// A running attempt.

@@ -139,7 +139,7 @@ impl People {
 
     /// A league begins to lie once all of it is trusted, so that as many as possible vouch for each other.
     pub fn look_around(&mut self, policy: &Policy) {
-        let waits = |at| self.workers[at].role == Role::Liar && rate(&self.record(at), policy) > policy.floor;
+        let waits = |at: usize| self.workers[at].role == Role::Liar && rate(&self.record(at), policy) > policy.floor;
         self.struck |= !(0..self.workers.len()).any(waits);
     }
 

@@ -159,9 +159,9 @@ impl World<'_> {
         }
     }
 
-    /// Whether a worker's record is as good as it gets.
+    /// Whether a worker's results are taken to be honest when something is learned from them.
     pub fn is_trusted(&self, worker: usize) -> bool {
-        rate(&self.people.record(worker), &self.policy) <= self.policy.floor
+        rate(&self.people.record(worker), &self.policy) <= self.policy.trusted
     }
 
     /// An owner is out. It will be back, and nobody will know it.
