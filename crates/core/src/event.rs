@@ -36,6 +36,19 @@ pub struct Closing {
     pub paid: Vec<(WorkerId, Amount)>,
 }
 
+/// What the chain's parameters say of work, as they are now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChainTerms {
+    /// The platform's share, in hundredths of a percent.
+    pub share_points: u32,
+    /// What must stand behind every worker.
+    pub stake_min: Amount,
+    /// What an order locks of the stake of each provider that works for it.
+    pub work_lock: Amount,
+    /// What a verdict takes of that, in hundredths of a percent.
+    pub slash_points: u32,
+}
+
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event {
@@ -167,18 +180,22 @@ pub enum Event {
     /// The chain has closed an order: whatever was booked for it here is over.
     OrderClosed(Closing),
     /// The chain's terms, as they are now.
-    TermsSeen {
-        /// The platform's share, in hundredths of a percent.
-        share_points: u32,
-        /// What must stand behind every worker.
-        stake_min: Amount,
-    },
+    TermsSeen(ChainTerms),
     /// A provider's stake, as it is now.
     StakeSeen {
         /// Whose.
         provider: Address,
         /// How much.
         stake: Amount,
+    },
+    /// What the order of a job has locked of a provider's stake.
+    LockSeen {
+        /// Whose order.
+        job: JobId,
+        /// Whose stake.
+        provider: Address,
+        /// How much of it.
+        locked: Amount,
     },
     /// The requester wants the job to stop.
     JobCancelled {

@@ -300,7 +300,7 @@ fn words(because: Because, count: u64, needs: &Needs) -> ReasonView {
         Because::Testing => ("in_test", "the hub is testing it just now".into()),
         Because::StakeUsedUp => (
             "stake_used_up",
-            "its owner's stake does not speak for more unpaid work; `gleaner stake add` raises that".into(),
+            "its owner has as much unpaid as what a verdict would take speaks for; it goes on when that is checked".into(),
         ),
         Because::Bidding => ("bids", "it bids in an auction just now".into()),
         Because::AllBusy => ("busy", "it is busy".into()),

@@ -6,7 +6,9 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use gleaner_wire::job_file::Prefer;
 use gleaner_wire::market::Market;
-use gleaner_wire::{Amount, AttemptId, Cause, Hash, InputSpec, JobId, Micros, Millis, Output, SignedOrder, WorkerId};
+use gleaner_wire::{
+    Address, Amount, AttemptId, Cause, Hash, InputSpec, JobId, Micros, Millis, Output, SignedOrder, WorkerId,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::audit::{Proof, Verdict};
@@ -275,7 +277,9 @@ pub(crate) struct Job {
     pub order: Option<SignedOrder>,
     /// Who works on it, if there is an order: a chain pays so many at once and no more.
     pub crew: BTreeSet<WorkerId>,
-    /// Whether that was locked.
+    /// What it has locked of each provider's stake, as far as that was seen.
+    pub locks: BTreeMap<Address, Amount>,
+    /// Whether the order was locked.
     pub locked: bool,
     /// The platform's share of what this job pays, in hundredths of a percent.
     pub share_points: u32,

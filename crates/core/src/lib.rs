@@ -45,9 +45,9 @@ mod state;
 mod tail;
 mod view;
 
-pub use audit::{AnswerNote, AuditNote, Conviction, DrawNote, JurorNote, PollNote, Proof, Verdict};
+pub use audit::{AnswerNote, AuditNote, Conviction, DrawNote, Proof, Verdict};
 pub use effect::Effect;
-pub use event::{Closing, Event, Session, Ticket};
+pub use event::{ChainTerms, Closing, Event, Session, Ticket};
 pub use market::Terms;
 pub use market::tier::price as tier_price;
 pub use params::Params;

@@ -51,6 +51,10 @@ pub struct Params {
     pub audits: Policy,
     /// The stake that must stand behind every worker, where money is on a chain.
     pub stake_min: Amount,
+    /// What an order locks of the stake of each provider that works for it: the most that a verdict can reach.
+    pub work_lock: Amount,
+    /// What a verdict takes of a lock, in hundredths of a percent.
+    pub slash_points: u32,
     /// How long an auction takes sealed bids.
     pub bid_ms: Millis,
     /// How long it then waits for them to be opened.
@@ -90,6 +94,8 @@ impl Default for Params {
             checks: false,
             audits: Policy::default(),
             stake_min: Amount::ZERO,
+            work_lock: Amount::ZERO,
+            slash_points: 0,
             bid_ms: Millis(300),
             reveal_ms: Millis(300),
             invited_max: 128,

@@ -20,6 +20,7 @@ use crate::memo::Memo;
 use crate::params::Params;
 use crate::place::{Classes, Index, Seat, SeatId, Shapes};
 use crate::pool::Worker;
+use crate::proof::Tolerances;
 use crate::quote::Errors;
 use crate::search::Search;
 use crate::share::Share;
@@ -122,6 +123,10 @@ pub struct Core {
     pub(crate) claims: Claims,
     /// Wrong answers that the chain has not heard the last of.
     pub(crate) convictions: Vec<Conviction>,
+    /// What honest results differ by, where checks learn it.
+    pub(crate) tolerances: Tolerances,
+    /// How often workers of a provider were found wrong, ever.
+    pub(crate) wrong: BTreeMap<Address, u32>,
     pub(crate) programs: Programs,
     pub(crate) memo: Memo,
     pub(crate) alarms: Alarms,
@@ -173,6 +178,8 @@ impl Core {
             attempts: Attempts::default(),
             claims: Claims::default(),
             convictions: Vec::new(),
+            tolerances: Tolerances::default(),
+            wrong: BTreeMap::new(),
             programs: Programs::default(),
             memo: Memo::default(),
             alarms: Alarms::default(),
@@ -222,7 +229,8 @@ impl Core {
             Event::OrderLocked { job, share_points } => self.on_order_locked(job, share_points, effects),
             Event::OrderRefused { job, reason } => self.on_order_refused(job, reason, effects),
             Event::OrderClosed(closing) => self.on_order_closed(&closing),
-            Event::TermsSeen { share_points, stake_min } => self.on_terms_seen(share_points, stake_min, effects),
+            Event::TermsSeen(terms) => self.on_terms_seen(terms, effects),
+            Event::LockSeen { job, provider, locked } => self.on_lock_seen(job, provider, locked),
             Event::StakeSeen { provider, stake } => self.on_stake_seen(provider, stake, effects),
             Event::JobCancelled { job } => self.on_job_cancelled(job, effects),
             Event::JobArchived { job } => self.on_job_archived(job),

@@ -58,6 +58,7 @@ impl Core {
             workers: workers.collect(),
             failures: job.failures.iter().map(|failure| self.failure_view(job, failure)).collect(),
             checks: checks(job),
+            tolerances: self.tolerance_views(job),
             awards: self.award_views(job),
             quoted: job.quoted_view(),
             market: self.market_view(job),
@@ -188,9 +189,22 @@ impl Core {
     }
 
     fn audits_view(&self, id: WorkerId) -> AuditsView {
-        let RateView { rate, by_record, by_stake, record, stake, exposure, exposure_max } = self.audit_rate(id);
+        let RateView { rate, by_record, by_stake, record, loses, exposure, exposure_max } = self.audit_rate(id);
         let Record { good, bad, given_up } = record;
-        AuditsView { rate, by_record, by_stake, good, bad, given_up, stake, exposure, exposure_max }
+        let provider = self.provider(id).filter(|_| self.params.orders);
+        AuditsView {
+            rate,
+            by_record,
+            by_stake,
+            good,
+            bad,
+            given_up,
+            stake: provider.map_or(Amount::ZERO, |provider| self.stake(provider)),
+            loses,
+            honest: self.params.audits.honest,
+            exposure,
+            exposure_max,
+        }
     }
 
     /// What a worker has earned, ever.

@@ -1,11 +1,11 @@
 //! From what a hub has on file of a judged claim to the parts of its receipt.
 use std::collections::BTreeMap;
 
-use gleaner_core::{AnswerNote, AuditNote, Proof, Verdict, proof};
+use gleaner_core::{AnswerNote, AuditNote, Proof, proof};
 use gleaner_wire::commit::Tree;
 use gleaner_wire::market::Market;
 use gleaner_wire::receipt::{
-    Answer, Audit, Batch, Claim, Commitment, Juror, Ordered, Placement, Poll, Record, Round, Seed, Signature,
+    Answer, Audit, Batch, Claim, Commitment, Ordered, Placement, Poll, Record, Round, Seed, Signature, Verdict,
     claim_hash,
 };
 use gleaner_wire::{Amount, AttemptId, Check, Hash, WorkerKey};
@@ -33,8 +33,6 @@ pub struct Filed<'a> {
     pub round: Option<Drawn>,
     /// The signed batch in which a worker sent something, by the hub's number of it.
     pub batch: &'a dyn Fn(&WorkerKey, u64) -> Option<SignedBatch>,
-    /// What each of the workers loses by a wrong answer.
-    pub stakes: BTreeMap<WorkerKey, Amount>,
 }
 
 /// A round that was drawn.
@@ -93,6 +91,7 @@ impl Parts {
         // What was asked and not answered when the job ended says nothing of the claim.
         let note = proof.audit.as_deref().filter(|_| !ended);
         let audit = note.map(|note| audit(proof, note, &claim, &filed)).transpose()?;
+        let stakes = stakes(proof);
         Ok(Self {
             order: filed.order,
             job: filed.job,
@@ -117,9 +116,17 @@ impl Parts {
             lot,
             audit,
             ended: ended || proof.verdict == Verdict::Undecided,
-            stakes: filed.stakes,
+            stakes,
         })
     }
+}
+
+/// What each of the workers loses by a wrong answer: whoever made the claim, what was seen to be locked of its stake when the
+/// lot was drawn; those who answered, what a verdict takes.
+fn stakes(judged: &Proof) -> BTreeMap<WorkerKey, Amount> {
+    let answers = judged.audit.iter().flat_map(|audit| audit.answers.iter());
+    let own = judged.draw.as_ref().map_or(Amount::ZERO, |draw| draw.rate.loses);
+    answers.map(|answer| (answer.key, judged.takes)).chain([(judged.worker, own)]).collect()
 }
 
 /// A claim with its place in the batch that brought it.
@@ -143,38 +150,27 @@ fn lot(judged: &Proof, rate: &proof::RateView, drawn: &Drawn, claim: &Claim) -> 
     let missing = Missing::Round { round: judged.round, attempt: judged.attempt };
     let (root, count, place, path) = place_of(drawn.claims.clone(), claim).ok_or(missing)?;
     let round = Round { number: judged.round, root, count, place, path };
-    let proof::RateView { record, stake, exposure, .. } = *rate;
-    let record = Record { good: record.good, bad: record.bad, stake, exposure };
+    let proof::RateView { record, loses, exposure, .. } = *rate;
+    let record = Record { good: record.good, bad: record.bad, loses, exposure };
     Ok(Lot { round, source: drawn.source.clone(), seed: drawn.seed, record })
 }
 
 fn audit(judged: &Proof, note: &AuditNote, claim: &Claim, filed: &Filed<'_>) -> Result<Audit, Missing> {
-    let jurors = note.jurors.iter().map(|juror| Juror {
-        key: juror.key,
-        provider: juror.provider,
-        weight: juror.weight,
-        gone: juror.gone,
-    });
-    let mut jurors: Vec<Juror> = jurors.collect();
-    // A referee is asked after all lots were drawn, and comes last.
-    let referee = if note.refereed { jurors.pop().map(|referee| referee.key) } else { None };
+    let jurors = note.jurors.clone();
     // Answers that nobody has compared when the job ended are none.
-    let counts = |answer: &&AnswerNote| answer.agrees || answer.like_rival.is_some();
-    let answers = note.answers.iter().filter(counts).map(|answer| {
+    let compared = note.answers.iter().filter_map(|answer| Some((answer, answer.side?)));
+    let answers = compared.map(|(answer, side)| {
         let claim = Claim::whole(answer.attempt, judged.task, answer.output, answer.claimed);
-        Ok(Answer {
-            auditor: answer.key,
-            commitment: commitment(filed, claim, &answer.key, answer.batch)?,
-            agrees: answer.agrees,
-            distance: answer.distance,
-            like_rival: answer.like_rival,
-        })
+        let commitment = commitment(filed, claim, &answer.key, answer.batch)?;
+        let AnswerNote { key: auditor, distance, tolerated, .. } = *answer;
+        Ok(Answer { auditor, commitment, side, distance, tolerated })
     });
     let answers = answers.collect::<Result<Vec<Answer>, Missing>>()?;
     let order = proof::auditors(&note.seed, &claim_hash(claim), 0, &reckon::candidates(&jurors), jurors.len());
     let has_answered = |key: &WorkerKey| answers.iter().any(|answer| answer.auditor == *key);
     let first = order.into_iter().map(|at| jurors[at].key).find(has_answered);
     let polls = [first.into_iter().collect()].into_iter().chain(note.polls.iter().map(|poll| poll.drawn.clone()));
-    let polls = polls.map(|drawn| Poll { drawn, agree: 0, differ: 0 }).collect();
-    Ok(Audit { jurors, answers, sample: note.sample, polls, referee })
+    let polls = polls.map(|drawn| Poll { drawn, votes: Vec::new() }).collect();
+    let referees = note.referees.iter().copied().filter(has_answered).collect();
+    Ok(Audit { answers, sample: note.sample, polls, rivals: note.rivals.clone(), referees, jurors })
 }

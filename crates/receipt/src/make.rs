@@ -116,8 +116,7 @@ fn drawn(lot: Lot, commitment: &Commitment) -> Draw {
 
 fn counted(mut audit: Audit) -> Audit {
     for at in 0..audit.polls.len() {
-        let (agree, differ) = reckon::count(&audit, &audit.polls[at].drawn);
-        (audit.polls[at].agree, audit.polls[at].differ) = (agree, differ);
+        audit.polls[at].votes = reckon::count(&audit, &audit.polls[at].drawn);
     }
     audit
 }

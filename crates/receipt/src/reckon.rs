@@ -2,10 +2,10 @@
 //!
 //! Makers and verifiers of receipts reckon by these same functions. The rules of the draw and of the vote are the ones of
 //! `gleaner_core::proof`, in the numbers that stand for this version of receipts.
-use gleaner_core::proof::{Candidate, Policy, RateView, Step, Vote};
+use gleaner_core::proof::{self, Candidate, Last, Policy, RateView, Step, Vote};
 use gleaner_wire::check::{Check, Compared};
 use gleaner_wire::receipt::{
-    Answer, Audit, Claim, Deduction, Draw, Juror, Payout, Placement, Poll, Price, Record, Verdict, claim_hash,
+    Answer, Audit, Claim, Deduction, Draw, Juror, Payout, Placement, Poll, Price, Record, Side, Verdict, claim_hash,
 };
 use gleaner_wire::{Amount, Micros, WorkerKey};
 
@@ -29,9 +29,9 @@ pub(crate) fn payout(price: &Price, verdict: Verdict) -> Option<Payout> {
 
 /// How many of a million claims of a worker with this record are checked.
 pub(crate) fn rate(record: &Record) -> u32 {
-    let Record { good, bad, stake, exposure } = *record;
-    let known = gleaner_core::proof::Record { good, bad, ..Default::default() };
-    RateView::of(&Policy::default(), &known, stake, exposure).rate
+    let Record { good, bad, loses, exposure } = *record;
+    let known = proof::Record { good, bad, ..Default::default() };
+    RateView::of(&Policy::default(), &known, loses, exposure).rate
 }
 
 /// Whether two claims are of the very same result.
@@ -61,12 +61,15 @@ pub(crate) fn answer_of<'a>(audit: &'a Audit, auditor: &WorkerKey) -> Option<&'a
     audit.answers.iter().find(|answer| answer.auditor == *auditor)
 }
 
-/// How many of those who were drawn agree with the claim, and how many with the first answer that does not.
-pub(crate) fn count(audit: &Audit, drawn: &[WorkerKey]) -> (u32, u32) {
-    let answers = || drawn.iter().filter_map(|auditor| answer_of(audit, auditor));
-    let agree = answers().filter(|answer| answer.agrees).count();
-    let differ = answers().filter(|answer| answer.like_rival == Some(true)).count();
-    (u32::try_from(agree).unwrap_or(u32::MAX), u32::try_from(differ).unwrap_or(u32::MAX))
+/// How many of those who were drawn are on each side.
+pub(crate) fn count(audit: &Audit, drawn: &[WorkerKey]) -> Vec<u32> {
+    let answers = drawn.iter().filter_map(|auditor| answer_of(audit, auditor));
+    Side::counts(answers.map(|answer| answer.side), audit.rivals.len())
+}
+
+/// Whether an answer agrees with the claim.
+pub(crate) fn agrees(answer: &Answer) -> bool {
+    answer.side == Side::Claim
 }
 
 /// The first answer: the one of whom the lot fell on first.
@@ -85,7 +88,7 @@ pub(crate) fn samples(jurors: &[Juror]) -> std::ops::RangeInclusive<u32> {
 /// a handful of jurors.
 pub(crate) fn vote(audit: &Audit) -> (Step, usize) {
     let policy = Policy::default();
-    let mut vote = if audit.referee.is_some() && audit.polls.len() <= 1 {
+    let mut vote = if !audit.referees.is_empty() && audit.polls.len() <= 1 {
         Vote::beside_referees(&policy, audit.jurors.iter().filter(|juror| !juror.gone).count())
     } else {
         Vote::new(&policy, audit.sample as usize)
@@ -93,8 +96,7 @@ pub(crate) fn vote(audit: &Audit) -> (Step, usize) {
     let mut superfluous = 0;
     for Poll { drawn, .. } in audit.polls.iter().skip(1) {
         if vote.step() == Step::Again {
-            let (agree, differ) = count(audit, drawn);
-            vote.count(agree, differ);
+            vote.count(&count(audit, drawn));
         } else {
             superfluous += 1;
         }
@@ -102,11 +104,15 @@ pub(crate) fn vote(audit: &Audit) -> (Step, usize) {
     (vote.step(), superfluous)
 }
 
-/// Whether every answer is another one: then the program is to blame.
-pub(crate) fn is_unrepeatable(audit: &Audit) -> bool {
-    let jurors = || audit.answers.iter().filter(|answer| Some(answer.auditor) != audit.referee);
-    let alike = jurors().filter(|answer| answer.like_rival == Some(true)).count();
-    jurors().all(|answer| !answer.agrees) && jurors().count() > 1 && alike == 1
+/// What follows from all answers where the polls did not decide, without the last so many of those who were asked after them.
+pub(crate) fn last_word(audit: &Audit, without: usize) -> Last {
+    let heard = &audit.referees[..audit.referees.len().saturating_sub(without)];
+    let counts = |answer: &&Answer| !audit.referees.contains(&answer.auditor) || heard.contains(&answer.auditor);
+    let answers: Vec<&Answer> = audit.answers.iter().filter(counts).collect();
+    let sides: Vec<Side> = answers.iter().map(|answer| answer.side).collect();
+    let referee = heard.iter().find(|key| !audit.jurors.iter().any(|juror| juror.key == **key));
+    let place = referee.and_then(|referee| answers.iter().position(|answer| answer.auditor == *referee));
+    proof::last_word(&sides, place)
 }
 
 /// What comes of a claim, if its job did not end before.
@@ -120,25 +126,26 @@ pub(crate) fn verdict(check: Check, draw: Option<&Draw>, audit: Option<&Audit>) 
     let Some((audit, first)) = audit.and_then(|audit| Some((audit, first_answer(audit)?))) else {
         return Verdict::NobodyToCheck;
     };
-    if first.agrees {
+    if agrees(first) {
         return Verdict::Agreed;
     }
-    match vote(audit).0 {
-        Step::Decided(true) => Verdict::Upheld,
-        Step::Decided(false) => Verdict::Refuted,
-        Step::Again => Verdict::Undecided,
-        Step::Undecided if is_unrepeatable(audit) => Verdict::NotRepeatable,
-        Step::Undecided => refereed(audit, first),
+    match (winner(audit), vote(audit).0) {
+        (Some(Side::Claim), _) => Verdict::Upheld,
+        (Some(Side::Rival(_) | Side::Alone), _) => Verdict::Refuted,
+        (None, Step::Undecided) if last_word(audit, 0) == Last::Unrepeatable => Verdict::NotRepeatable,
+        (None, Step::Undecided | Step::Again | Step::Decided(_)) => Verdict::Undecided,
     }
 }
 
-/// What the platform's own worker says where the others did not decide.
-fn refereed(audit: &Audit, first: &Answer) -> Verdict {
-    let Some(answer) = audit.referee.and_then(|referee| answer_of(audit, &referee)) else { return Verdict::Undecided };
-    match answer.like_rival {
-        None if answer.agrees => Verdict::Upheld,
-        Some(true) if answer.auditor != first.auditor => Verdict::Refuted,
-        Some(_) | None => Verdict::Undecided,
+/// The side that a vote, or who was asked after it, has found to be right.
+pub(crate) fn winner(audit: &Audit) -> Option<Side> {
+    match vote(audit).0 {
+        Step::Decided(side) => Some(side),
+        Step::Again => None,
+        Step::Undecided => match last_word(audit, 0) {
+            Last::Decided(side) => Some(side),
+            Last::Unrepeatable | Last::Undecided => None,
+        },
     }
 }
 
@@ -147,7 +154,7 @@ pub(crate) fn verdict_if_ended(draw: Option<&Draw>, audit: Option<&Audit>) -> Op
     let waits = draw.is_none_or(|draw| draw.selected);
     match audit.and_then(first_answer) {
         None => waits.then_some(Verdict::JobEnded),
-        Some(first) => (waits && !first.agrees).then_some(Verdict::Undecided),
+        Some(first) => (waits && !agrees(first)).then_some(Verdict::Undecided),
     }
 }
 
@@ -164,29 +171,27 @@ pub fn losers(
     if check != Check::Exact {
         return Vec::new();
     }
-    let wrong = match verdict {
-        Verdict::Upheld => false,
-        Verdict::Refuted => true,
+    let winner = match verdict {
+        Verdict::Upheld | Verdict::Refuted => audit.and_then(winner),
         Verdict::NotAsked
         | Verdict::NotDrawn
         | Verdict::Agreed
         | Verdict::NotRepeatable
         | Verdict::Undecided
         | Verdict::NobodyToCheck
-        | Verdict::JobEnded => return Vec::new(),
+        | Verdict::JobEnded => None,
     };
+    let (Some(winner), Some(audit)) = (winner, audit) else { return Vec::new() };
     let loss =
         |worker, provider, claim| Deduction { worker, provider, amount: Amount::ZERO, evidence: claim_hash(claim) };
     let mut losers = Vec::new();
-    if wrong {
+    if winner != Side::Claim {
         losers.push(loss(placement.worker, placement.provider, claim));
     }
-    if let Some(audit) = audit {
-        for answer in audit.answers.iter().filter(|answer| answer.agrees == wrong) {
-            let juror = audit.jurors.iter().find(|juror| juror.key == answer.auditor);
-            let provider = juror.and_then(|juror| juror.provider);
-            losers.push(loss(answer.auditor, provider, &answer.commitment.claim));
-        }
+    for answer in audit.answers.iter().filter(|answer| answer.side != winner) {
+        let juror = audit.jurors.iter().find(|juror| juror.key == answer.auditor);
+        let provider = juror.and_then(|juror| juror.provider);
+        losers.push(loss(answer.auditor, provider, &answer.commitment.claim));
     }
     losers
 }

@@ -5,10 +5,11 @@ use ed25519_dalek::SigningKey;
 use gleaner_chain::Account;
 use gleaner_chain::order::{Domain, Order as ChainOrder};
 use gleaner_core::proof;
+use gleaner_wire::check::Compared;
 use gleaner_wire::commit::Tree;
 use gleaner_wire::market::Market;
 use gleaner_wire::receipt::{
-    Answer, Audit, Claim, Commitment, Juror, Ordered, Placement, Poll, Record, Round, Seed, TaskReceipt, claim_hash,
+    Answer, Audit, Claim, Commitment, Juror, Ordered, Placement, Poll, Record, Round, Seed, Side, TaskReceipt, claim_hash,
 };
 use gleaner_wire::{
     Address, Amount, AttemptId, Check, DeviceKind, Hash, JobId, Micros, Millis, Order, SignedOrder, TaskId, WorkerKey,
@@ -18,6 +19,9 @@ use crate::filed::SignedBatch;
 use crate::make::{Lot, Parts, make};
 use crate::reckon;
 use crate::sign::{ordered, public, sign_batch};
+
+/// What was learned to be tolerated between results that come close.
+const TOLERATED: u64 = 3_200_000;
 
 /// What becomes of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,8 +34,12 @@ pub enum Case {
     Upheld,
     /// The worker lies with a friend among the jurors, and the vote is against it.
     Refuted,
+    /// The worker lies, the first juror lies in another way, and the vote is against both.
+    TwoLies,
     /// The worker lies, there are a few jurors only, and a referee says so.
     Refereed,
+    /// The same, where the first juror lies in another way: another one has to confirm the referee.
+    Confirmed,
     /// The worker lies, there are two jurors only, and no referee.
     Undecided,
     /// Everybody computes something else.
@@ -48,12 +56,14 @@ pub enum Case {
 
 impl Case {
     /// Every case.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::NotDrawn,
         Self::Agreed,
         Self::Upheld,
         Self::Refuted,
+        Self::TwoLies,
         Self::Refereed,
+        Self::Confirmed,
         Self::Undecided,
         Self::NotRepeatable,
         Self::NobodyToCheck,
@@ -66,8 +76,8 @@ impl Case {
         match self {
             Self::NotDrawn | Self::NobodyToCheck | Self::NotAsked | Self::JobEnded => 0,
             Self::Undecided => 2,
-            Self::Refereed | Self::NotRepeatable => 5,
-            Self::Agreed | Self::Upheld | Self::Refuted | Self::Close => 14,
+            Self::Refereed | Self::Confirmed | Self::NotRepeatable => 5,
+            Self::Agreed | Self::Upheld | Self::Refuted | Self::TwoLies | Self::Close => 14,
         }
     }
 
@@ -77,7 +87,8 @@ impl Case {
             (Self::Upheld, 0) => 1,
             (Self::Upheld, _) => 0,
             (Self::Refuted, 4) => 0,
-            (Self::Refuted | Self::Refereed | Self::Undecided, _) => 1,
+            (Self::TwoLies | Self::Confirmed, 0) => 2,
+            (Self::Refuted | Self::TwoLies | Self::Refereed | Self::Confirmed | Self::Undecided, _) => 1,
             (Self::NotRepeatable, turn) => u8::try_from(turn).unwrap_or(u8::MAX - 1) + 1,
             (Self::Close, _) => 1,
             (_, _) => 0,
@@ -87,12 +98,14 @@ impl Case {
     fn check(self) -> Check {
         match self {
             Self::NotAsked => Check::None,
-            Self::Close => Check::Image { pixel: 300, perceptual: 2_000 },
+            Self::Close => Check::Image { pixel: 300, perceptual: 2_000, learned: true },
             Self::NotDrawn
             | Self::Agreed
             | Self::Upheld
             | Self::Refuted
+            | Self::TwoLies
             | Self::Refereed
+            | Self::Confirmed
             | Self::Undecided
             | Self::NotRepeatable
             | Self::NobodyToCheck
@@ -164,8 +177,8 @@ impl World {
         let worker = key("worker");
         let record = match case {
             // Nothing unpaid but this task, a stake that speaks for it, and a good name: the lot falls on few.
-            Case::NotDrawn => Record { good: 10_000, bad: 0, stake: Amount::gln(500), exposure: Amount::gln(1) },
-            _ => Record { good: 0, bad: 0, stake: Amount::gln(500), exposure: Amount::gln(1) },
+            Case::NotDrawn => Record { good: 10_000, bad: 0, loses: Amount::gln(500), exposure: Amount::gln(1) },
+            _ => Record { good: 0, bad: 0, loses: Amount::gln(5), exposure: Amount::gln(1) },
         };
         let (commitment, lot) = loop {
             let commitment = self.commit(&worker, 0);
@@ -244,23 +257,32 @@ impl World {
             let silent = lots(&jurors, 0)[0];
             jurors[silent].gone = true;
         }
-        let mut audit = Audit { jurors, answers: Vec::new(), sample: 0, polls: Vec::new(), referee: None };
+        let (polls, rivals, referees) = (Vec::new(), Vec::new(), Vec::new());
+        let mut audit = Audit { jurors, answers: Vec::new(), sample: 0, polls, rivals, referees };
         let mut answers = BTreeMap::new();
         let first = lots(&audit.jurors, 0)[0];
         self.ask(case, claim, &mut audit, &mut answers, &keys, &[first]);
-        if !audit.answers[0].agrees {
+        if !reckon::agrees(&audit.answers[0]) {
             audit.sample = *reckon::samples(&audit.jurors).end();
         }
         let referee = key("referee");
-        audit.referee = (case == Case::Refereed).then(|| public(&referee));
+        let is_refereed = matches!(case, Case::Refereed | Case::Confirmed);
+        audit.referees.extend(is_refereed.then(|| public(&referee)));
         while audit.sample > 0 && reckon::vote(&audit).0 == proof::Step::Again {
             let mut drawn = lots(&audit.jurors, u32::try_from(audit.polls.len()).unwrap_or(u32::MAX));
             drawn.truncate(audit.sample as usize);
             self.ask(case, claim, &mut audit, &mut answers, &keys, &drawn);
         }
-        if audit.referee.is_some() {
+        if is_refereed {
             let commitment = self.commit(&referee, 1);
-            audit.answers.push(answer(case, claim, &audit, public(&referee), commitment));
+            take(case, claim, &mut audit, public(&referee), commitment);
+        }
+        if case == Case::Confirmed {
+            let next = lots(&audit.jurors, proof::REFEREE_LOT).into_iter().find(|at| !answers.contains_key(at));
+            let confirmer = &keys[next.expect("one of five has answered")];
+            let commitment = self.commit(confirmer, 1);
+            audit.referees.push(public(confirmer));
+            take(case, claim, &mut audit, public(confirmer), commitment);
         }
         audit
     }
@@ -277,13 +299,12 @@ impl World {
     ) {
         let names: Vec<WorkerKey> = drawn.iter().map(|at| public(&keys[*at])).collect();
         // The first answer is known before others are compared with it.
-        audit.polls.push(Poll { drawn: names, agree: 0, differ: 0 });
+        audit.polls.push(Poll { drawn: names, votes: Vec::new() });
         for at in drawn {
             let turn = answers.len();
             if answers.insert(*at, turn).is_none() {
                 let commitment = self.commit(&keys[*at], case.said(turn));
-                let answer = answer(case, claim, audit, public(&keys[*at]), commitment);
-                audit.answers.push(answer);
+                take(case, claim, audit, public(&keys[*at]), commitment);
             }
         }
     }
@@ -295,12 +316,24 @@ impl Default for World {
     }
 }
 
-fn answer(case: Case, claim: &Claim, audit: &Audit, auditor: WorkerKey, commitment: Commitment) -> Answer {
+/// Takes an answer into an audit, on the side of whoever said the same first.
+fn take(case: Case, claim: &Claim, audit: &mut Audit, auditor: WorkerKey, commitment: Commitment) {
     let theirs = &commitment.claim;
-    let compared = reckon::compared(case.check(), claim, theirs).unwrap_or(gleaner_wire::check::Compared::at(250_000));
-    let rival = audit.answers.first().map_or(theirs, |rival| &rival.commitment.claim);
-    let like_rival = (!compared.agrees).then(|| reckon::is_identical(rival, theirs));
-    Answer { auditor, commitment, agrees: compared.agrees, distance: compared.distance, like_rival }
+    let close = Compared { agrees: true, distance: 2_500_000 };
+    let compared = reckon::compared(case.check(), claim, theirs).unwrap_or(close);
+    let said = |rival: &WorkerKey| reckon::answer_of(audit, rival).map(|answer| answer.commitment.claim);
+    let alike = |rival: &WorkerKey| said(rival).is_some_and(|said| reckon::is_identical(&said, theirs));
+    let place = audit.rivals.iter().position(alike);
+    let side = match place {
+        _ if compared.agrees => Side::Claim,
+        Some(place) => Side::at(place + 1),
+        None => {
+            audit.rivals.push(auditor);
+            Side::at(audit.rivals.len())
+        }
+    };
+    let (distance, tolerated) = (compared.distance, if case == Case::Close { TOLERATED } else { Compared::TOLERATED });
+    audit.answers.push(Answer { auditor, commitment, side, distance, tolerated });
 }
 
 fn placement(worker: &SigningKey, has_chain: bool) -> Placement {

@@ -132,7 +132,8 @@ impl Books {
             | Event::OrderLocked { .. }
             | Event::OrderRefused { .. }
             | Event::OrderClosed(_)
-            | Event::TermsSeen { .. }
+            | Event::TermsSeen(_)
+            | Event::LockSeen { .. }
             | Event::StakeSeen { .. }
             | Event::BidsSealed { .. }
             | Event::BidsOpened { .. }

@@ -4,7 +4,7 @@
 //! journal do with orders is done here too; what the world does with both is in `chain_side`.
 use std::collections::{BTreeMap, BTreeSet};
 
-use gleaner_core::{Bill, Closing, Core};
+use gleaner_core::{Bill, ChainTerms, Closing, Core};
 use gleaner_wire::{Address, Amount, Hash, JobId, Order, SignedOrder};
 
 use crate::chance::{Chance, mix_two};
@@ -18,6 +18,10 @@ const ONE_IN: u64 = 3;
 const REFUSED: u32 = 30;
 /// Orders that are given back with nothing paid, per mille.
 const RELEASED: u32 = 100;
+/// Providers of whose stake an order locks nothing, per mille.
+const UNLOCKED: u64 = 100;
+/// What a verdict takes of a lock, in hundredths of a percent.
+pub(crate) const SLASH_POINTS: u32 = 5000;
 /// The longest that a transaction takes.
 const BLOCK_MS_MAX: u64 = 20_000;
 /// Any time after the end of all jobs and their settlement, in seconds.
@@ -48,6 +52,8 @@ pub(crate) struct ChainPlan {
     seed: u64,
     /// What must stand behind every worker at first and after the last fault.
     pub stake_min: Amount,
+    /// What an order locks of a provider's stake.
+    pub work_lock: Amount,
     /// The account behind each worker.
     pub providers: Vec<Address>,
     /// What stands behind the workers of each account at first.
@@ -75,7 +81,15 @@ impl ChainPlan {
         let stakes: BTreeMap<_, _> = needed.into_iter().map(&mut stake).collect();
         let mut steps = falls(&mut chance, &stakes, calm_at_ms);
         steps.extend(votes(&mut chance, stake_min, calm_at_ms));
-        Self { seed, stake_min, providers, stakes, steps }
+        let work_lock = Amount(chance.log_uniform(1, stake_min.0));
+        Self { seed, stake_min, work_lock, providers, stakes, steps }
+    }
+
+    /// Gives a worker an account of its own, for whose deeds nobody else answers.
+    pub fn set_apart(&mut self, worker: u32) {
+        let own = account("set apart");
+        self.providers[worker as usize] = own;
+        self.stakes.insert(own, self.stake_min);
     }
 }
 
@@ -171,6 +185,7 @@ pub(crate) struct Chain {
     chance: Chance,
     pub share_points: u32,
     pub stake_min: Amount,
+    work_lock: Amount,
     stakes: BTreeMap<Address, Amount>,
     /// The share of every order that was ever locked.
     locked: BTreeMap<JobId, u32>,
@@ -188,6 +203,7 @@ impl Chain {
             chance: Chance::new(mix_two(plan.seed, 1)),
             share_points,
             stake_min: plan.stake_min,
+            work_lock: plan.work_lock,
             stakes: plan.stakes.clone(),
             locked: BTreeMap::new(),
             under_way: BTreeMap::new(),
@@ -204,6 +220,19 @@ impl Chain {
 
     pub fn stake(&self, provider: Address) -> Amount {
         self.stakes.get(&provider).copied().unwrap_or_default()
+    }
+
+    /// The terms as they are now.
+    pub fn terms(&self) -> ChainTerms {
+        let Self { share_points, stake_min, work_lock, .. } = *self;
+        ChainTerms { share_points, stake_min, work_lock, slash_points: SLASH_POINTS }
+    }
+
+    /// What an order has locked of a provider's stake: now and then nothing, because too little was free.
+    pub fn lock_of(&self, job: JobId, provider: Address) -> Amount {
+        let Address([first, second, ..]) = provider;
+        let draw = mix_two(job.0, u64::from(first) << 8 | u64::from(second));
+        if draw % 1000 < UNLOCKED { Amount::ZERO } else { self.work_lock.min(self.stake(provider)) }
     }
 
     pub fn set_stake(&mut self, provider: Address, stake: Amount) {

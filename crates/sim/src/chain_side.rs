@@ -1,6 +1,6 @@
 //! What the chain does to the world, and what the hub's clerk sees of it.
 use gleaner_core::{Event, Session};
-use gleaner_wire::{Address, JobId};
+use gleaner_wire::{Address, Amount, JobId};
 
 use crate::chain::{Chain, Step};
 use crate::scenario::MILLISECOND;
@@ -78,13 +78,25 @@ impl World<'_> {
     /// Tells the hub of the chain's terms if they have changed.
     pub fn see_terms(&mut self) -> Result<(), String> {
         let Some(chain) = self.chain.as_mut().filter(|_| self.hub_up) else { return Ok(()) };
-        let (share_points, stake_min) = (chain.share_points, chain.stake_min);
-        let known = self.hub.core.params();
-        if (known.platform_share_points, known.stake_min) == (share_points, stake_min) {
+        let terms = chain.terms();
+        if self.hub.core.chain_terms() == terms {
             return Ok(());
         }
         chain.seen.terms += 1;
-        self.tell(Event::TermsSeen { share_points, stake_min })
+        self.tell(Event::TermsSeen(terms))
+    }
+
+    /// Tells the hub what is locked of those whose claims are about to be drawn.
+    pub fn see_locks(&mut self) -> Result<(), String> {
+        for (job, _, provider) in self.hub.core.locks_unseen() {
+            // It may die between two of them.
+            if !self.hub_up {
+                break;
+            }
+            let locked = self.chain.as_ref().map_or(Amount::ZERO, |chain| chain.lock_of(job, provider));
+            self.tell(Event::LockSeen { job, provider, locked })?;
+        }
+        Ok(())
     }
 
     /// Tells the hub of a provider's stake if it has changed.

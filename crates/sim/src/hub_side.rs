@@ -217,6 +217,10 @@ impl World<'_> {
         if !self.hub_up {
             return Ok(());
         }
+        self.see_locks()?;
+        if !self.hub_up {
+            return Ok(());
+        }
         let mut seed = [0; 32];
         seed.chunks_exact_mut(8).for_each(|part| part.copy_from_slice(&self.chance.next().to_le_bytes()));
         self.tell(Event::RoundDrawn { round, seed: Hash(seed) })

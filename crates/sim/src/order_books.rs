@@ -66,7 +66,7 @@ impl OrderBooks {
                 }
             }
             Event::OrderClosed(closing) => return self.close(closing),
-            Event::TermsSeen { stake_min, .. } => self.stake_min = *stake_min,
+            Event::TermsSeen(terms) => self.stake_min = terms.stake_min,
             Event::StakeSeen { provider, stake } => {
                 self.stakes.insert(*provider, *stake);
             }
@@ -94,6 +94,7 @@ impl OrderBooks {
             | Event::Holds { .. }
             | Event::AttemptsFinished { .. }
             | Event::RoundDrawn { .. }
+            | Event::LockSeen { .. }
             | Event::JobSubmitted { .. }
             | Event::JobCancelled { .. }
             | Event::BidsSealed { .. }

@@ -4,7 +4,7 @@ use gleaner_wire::job_file::Prefer;
 use gleaner_wire::{Address, Amount, ByteSize, DeviceKind, DeviceOffer, Each, Offer, Runtime, RuntimeOffer};
 
 use crate::bidding::Bidder;
-use crate::chain::{self, ChainPlan};
+use crate::chain::{self, ChainPlan, SLASH_POINTS};
 use crate::chance::{Chance, mix_two};
 use crate::data_plan;
 use crate::faults::{FATES, Faults};
@@ -140,7 +140,7 @@ impl Scenario {
         let liar =
             (checks && others > 0 && chance.hits(WITH_A_LIAR)).then(|| UNIVERSAL as u32 + chance.below(others) as u32);
         let managing = chance.hits(WITH_MANAGED);
-        Self { screening, saving, checks, liar, managing, ..scenario }.with_auctions()
+        Self { screening, saving, checks, liar, managing, ..scenario }.with_liar_apart().with_auctions()
     }
 
     /// A world of GPU workers and arrays of short tasks, as large as you like.
@@ -187,11 +187,21 @@ impl Scenario {
         Self { chain, ..self }
     }
 
+    /// The same world where nobody else answers for what the liar does.
+    fn with_liar_apart(mut self) -> Self {
+        if let (Some(chain), Some(liar)) = (&mut self.chain, self.liar) {
+            chain.set_apart(liar);
+            self.workers[liar as usize].provider = Some(chain.providers[liar as usize]);
+        }
+        self
+    }
+
     /// What the hub is founded with.
     pub fn params(&self) -> Params {
-        let stake_min = self.chain.as_ref().map_or(Amount::ZERO, |chain| chain.stake_min);
         let (data_aware, screening, checks) = (self.data_aware, self.screening, self.checks);
-        Params { orders: self.chain.is_some(), stake_min, data_aware, screening, checks, ..Params::default() }
+        let params = Params { data_aware, screening, checks, ..Params::default() };
+        let Some(ChainPlan { stake_min, work_lock, .. }) = self.chain else { return params };
+        Params { orders: true, stake_min, work_lock, slash_points: SLASH_POINTS, ..params }
     }
 
     /// How many tasks the first job has.

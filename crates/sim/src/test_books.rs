@@ -110,7 +110,8 @@ impl TestBooks {
             | Event::OrderLocked { .. }
             | Event::OrderRefused { .. }
             | Event::OrderClosed(_)
-            | Event::TermsSeen { .. }
+            | Event::TermsSeen(_)
+            | Event::LockSeen { .. }
             | Event::StakeSeen { .. }
             | Event::JobCancelled { .. }
             | Event::RoundDrawn { .. }

@@ -10,6 +10,7 @@ use crate::{
     Amount, AttemptId, Cause, DataRef, JobId, Millis, Offer, Output, Runtime, SignedQuote, State, WorkerId, WorkerKey,
 };
 
+pub use crate::contest::{CaseStage, CaseView, ContestView, ContestedAnswer, ToleranceView};
 pub use crate::prices::PriceView;
 
 /// An error, as RFC 9457 has it (`application/problem+json`).
@@ -118,6 +119,9 @@ pub struct JobView {
     /// How its results were checked.
     #[serde(default)]
     pub checks: Vec<ChecksView>,
+    /// What was learned of what honest results of its tasks differ by.
+    #[serde(default)]
+    pub tolerances: Vec<ToleranceView>,
     /// What went to winners of auctions, most recent last; bounded.
     #[serde(default)]
     pub awards: Vec<AwardView>,
@@ -127,6 +131,9 @@ pub struct JobView {
     /// How the market treated it, beside paying for what it delivered.
     #[serde(default)]
     pub market: MarketView,
+    /// Results that somebody else computed differently, and what came of it; most recent last, bounded.
+    #[serde(default)]
+    pub contests: Vec<ContestView>,
 }
 
 /// How many results were judged alike.
@@ -393,6 +400,9 @@ pub struct ExplainView {
     pub running: Vec<RunningView>,
     /// How many run beside those listed.
     pub running_more: u64,
+    /// Results that somebody else computed differently, and what came of it; bounded.
+    #[serde(default)]
+    pub contests: Vec<ContestView>,
 }
 
 /// A running attempt.
@@ -462,7 +472,7 @@ pub struct AuditsView {
     pub rate: u32,
     /// What its record asks for.
     pub by_record: u32,
-    /// What makes cheating a loss with its stake and its unpaid work.
+    /// What makes cheating a loss, with what a verdict would take and what is unpaid.
     pub by_stake: u32,
     /// Answers found right since the last wrong one.
     pub good: u32,
@@ -472,6 +482,12 @@ pub struct AuditsView {
     pub given_up: u32,
     /// What its owner has staked.
     pub stake: Amount,
+    /// What a verdict takes of that: a share of what one order locks.
+    #[serde(default)]
+    pub loses: Amount,
+    /// The share of auditors that is reckoned to be honest, in millionths.
+    #[serde(default)]
+    pub honest: u32,
     /// What its owner is not paid yet.
     pub exposure: Amount,
     /// The most of that before it gets no more work.

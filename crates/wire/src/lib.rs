@@ -10,6 +10,7 @@ mod amount;
 mod bid;
 mod cause;
 mod class;
+mod contest;
 mod data;
 mod element;
 mod hash;

@@ -1,13 +1,14 @@
 //! Answers of those who check, and what follows from them.
 use alloc::vec::Vec;
 use gleaner_wire::check::{Check, Compared};
+use gleaner_wire::receipt::{Poll, Side};
 use gleaner_wire::{AttemptId, Cause, Output, WorkerId};
 
+use super::Verdict;
 use super::claim::{Answer, Audit, Claim, Delivered, Question};
-use super::note::{PollNote, Verdict};
 use crate::attempt::{Attempt, Why};
 use crate::effect::Effect;
-use crate::proof::{Step, Vote};
+use crate::proof::{self, Last, Step, Vote};
 use crate::state::Core;
 
 impl Core {
@@ -27,17 +28,21 @@ impl Core {
         let compared = output.as_ref().and_then(Compared::from_output);
         match (question, compared) {
             (Question::Compute, _) => {
-                let (claimed, batch, agrees, like_rival) = (result.claimed, result.batch, None, None);
-                audit.answers.insert(worker, Answer { attempt: id, output, claimed, batch, agrees, like_rival });
+                let Delivered { claimed, batch, .. } = result;
+                let (compared, tolerated, rivals, side) = (None, Compared::TOLERATED, 0, None);
+                let answer = Answer { attempt: id, output, claimed, batch, compared, tolerated, rivals, side };
+                audit.answers.insert(worker, answer);
                 if output.is_some() {
                     self.learn(&attempt, result.ran, effects);
                 }
             }
-            (Question::Compare(of), Some(compared)) => audit.note(of, |answer| answer.agrees = Some(compared)),
-            (Question::CompareWithRival(of), Some(compared)) => {
-                audit.note(of, |answer| answer.like_rival = Some(compared.agrees));
+            (Question::Calibrate, _) => self.take_calibration(claim, output),
+            (Question::Compare(_) | Question::CompareWithRival(_) | Question::CompareCalibration, Some(compared)) => {
+                self.take_comparison(claim, question, compared);
             }
-            (Question::Compare(_) | Question::CompareWithRival(_), None) => _ = audit.gone.insert(worker),
+            (Question::Compare(_) | Question::CompareWithRival(_) | Question::CompareCalibration, None) => {
+                audit.gone.insert(worker);
+            }
         }
         self.move_on(claim, effects);
     }
@@ -49,8 +54,12 @@ impl Core {
         let Some((worker, question)) = audit.asked.remove(&id) else { return };
         audit.gone.insert(worker);
         match question {
-            Question::Compute => self.ask_on(claim, effects),
-            Question::Compare(_) | Question::CompareWithRival(_) => self.move_on(claim, effects),
+            Question::Compute if audit.referees.is_empty() => self.ask_on(claim, effects),
+            Question::Compute
+            | Question::Compare(_)
+            | Question::CompareWithRival(_)
+            | Question::Calibrate
+            | Question::CompareCalibration => self.move_on(claim, effects),
         }
     }
 
@@ -74,41 +83,36 @@ impl Core {
     /// Judges a claim by the answers of those who were drawn.
     fn judge(&mut self, id: AttemptId, effects: &mut Vec<Effect>) {
         let audit = self.claims.all[&id].audit.as_ref().expect("only audited claims are judged");
+        if !audit.referees.is_empty() {
+            return self.judge_by_referee(id, effects);
+        }
         let answered: Vec<(WorkerId, Answer)> =
             audit.drawn.iter().filter_map(|worker| Some((*worker, *audit.answers.get(worker)?))).collect();
-        let count = |counts: fn(&Answer) -> bool| answered.iter().filter(|(_, answer)| counts(answer)).count() as u32;
-        let agree = count(Answer::is_for);
-        let differ = count(|answer| answer.like_rival == Some(true));
-        if audit.refereed {
-            let verdict = match (agree, audit.refutes(&answered)) {
-                (1.., _) => Verdict::Upheld,
-                (0, true) => Verdict::Refuted,
-                (0, false) => Verdict::Undecided,
-            };
-            return self.conclude(id, verdict, effects);
-        }
         if answered.is_empty() && audit.vote.is_none() {
             return self.conclude(id, Verdict::NobodyToCheck, effects);
         }
         let Some(mut vote) = audit.vote.clone() else {
-            if agree as usize == answered.len() {
-                return self.conclude(id, Verdict::Agreed, effects);
+            if answered.iter().all(|(_, answer)| answer.is_for()) {
+                // Somebody on another class of devices may be asked as well, and all of this be gone through again.
+                if !self.calibrate(id, effects) {
+                    self.decide(id, Side::Claim, Verdict::Agreed, effects);
+                }
+                return;
             }
             return self.contest(id, effects);
         };
         let drawn = answered.iter().map(|(worker, _)| self.workers[worker.0 as usize].key).collect();
-        let step = vote.count(agree, differ);
+        let votes = Side::counts(answered.iter().filter_map(|(_, answer)| answer.side), audit.rivals.len());
+        let step = vote.count(&votes);
         let Some(audit) = self.audit_of(id) else { return };
-        let number = audit.poll;
-        audit.polls.push(PollNote { number, drawn, agree, differ });
+        audit.polls.push(Poll { drawn, votes });
         audit.vote = Some(vote);
         match step {
             Step::Again => {
                 audit.poll += 1;
                 self.ask_on(id, effects);
             }
-            Step::Decided(true) => self.conclude(id, Verdict::Upheld, effects),
-            Step::Decided(false) => self.conclude(id, Verdict::Refuted, effects),
+            Step::Decided(side) => self.decide(id, side, verdict_for(side), effects),
             Step::Undecided => self.undecided(id, effects),
         }
     }
@@ -119,7 +123,7 @@ impl Core {
         let policy = self.params.audits.clone();
         let referees = self.has_referee(id);
         let Some(audit) = self.audit_of(id) else { return };
-        let eligible = audit.jurors.len() - audit.gone.len();
+        let eligible = audit.jurors.iter().filter(|juror| !audit.gone.contains(&juror.worker)).count();
         let vote = if referees { Vote::beside_referees(&policy, eligible) } else { Vote::new(&policy, eligible) };
         let step = vote.step();
         audit.vote = Some(vote);
@@ -131,41 +135,48 @@ impl Core {
         }
     }
 
-    /// Polls did not decide. If those who differ from the claim differ from each other as well, the program is to blame;
-    /// else the platform's own workers have the last word.
+    /// Polls did not decide: the platform's own workers have the last word.
     fn undecided(&mut self, id: AttemptId, effects: &mut Vec<Effect>) {
-        let audit = self.claims.all[&id].audit.as_ref().expect("only audited claims are judged");
-        let against = audit.answers.values().filter(|answer| !answer.is_for()).count();
-        let alike = audit.answers.values().filter(|answer| answer.like_rival == Some(true)).count();
-        let none_for = audit.answers.values().all(|answer| !answer.is_for());
-        if none_for && against > 1 && alike == 1 {
-            self.conclude(id, Verdict::NotRepeatable, effects);
-        } else if !self.ask_referee(id, effects) {
-            self.conclude(id, Verdict::Undecided, effects);
+        if !self.ask_referee(id, effects) {
+            self.judge_by_referee(id, effects);
         }
+    }
+
+    /// Judges a claim that polls did not decide, by all answers there are. If they do not say, somebody else is asked as long
+    /// as there is anybody.
+    fn judge_by_referee(&mut self, id: AttemptId, effects: &mut Vec<Effect>) {
+        let audit = self.claims.all[&id].audit.as_ref().expect("only audited claims are judged");
+        let referee = audit.referee();
+        let place = audit.answers.keys().position(|worker| Some(*worker) == referee);
+        let sides: Vec<Side> = audit.answers.values().filter_map(|answer| answer.side).collect();
+        match proof::last_word(&sides, place) {
+            Last::Decided(side) => self.decide(id, side, verdict_for(side), effects),
+            Last::Unrepeatable | Last::Undecided if self.ask_referee(id, effects) => (),
+            Last::Unrepeatable => self.conclude(id, Verdict::NotRepeatable, effects),
+            Last::Undecided => self.conclude(id, Verdict::Undecided, effects),
+        }
+    }
+
+    fn decide(&mut self, id: AttemptId, side: Side, verdict: Verdict, effects: &mut Vec<Effect>) {
+        if let Some(audit) = self.audit_of(id) {
+            audit.winner = Some(side);
+        }
+        self.conclude(id, verdict, effects);
     }
 }
 
-impl Audit {
-    fn note(&mut self, of: WorkerId, set: impl FnOnce(&mut Answer)) {
-        if let Some(answer) = self.answers.get_mut(&of) {
-            set(answer);
-        }
-    }
-
-    /// Whether a referee's answer is that of somebody else who differed from the claim.
-    fn refutes(&self, answered: &[(WorkerId, Answer)]) -> bool {
-        let alike = |(worker, answer): &(WorkerId, Answer)| {
-            answer.like_rival == Some(true) && self.rival.is_some_and(|rival| rival != *worker)
-        };
-        answered.iter().any(alike)
+/// What it means for a claim that a vote has found this side to be right.
+fn verdict_for(side: Side) -> Verdict {
+    match side {
+        Side::Claim => Verdict::Upheld,
+        Side::Rival(_) | Side::Alone => Verdict::Refuted,
     }
 }
 
 impl Answer {
     /// Whether it agrees with the claim.
     pub(crate) fn is_for(&self) -> bool {
-        self.agrees.is_some_and(|compared| compared.agrees)
+        self.side == Some(Side::Claim)
     }
 }
 

@@ -4,16 +4,17 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
+use gleaner_wire::receipt::REFEREES_MAX;
 use gleaner_wire::{Address, AttemptId, Hash, Output, Runtime, TaskId, WorkerId};
 
+use super::Verdict;
 use super::claim::{Audit, Claim, Juror, Question};
-use super::note::Verdict;
 use crate::assign::Placement;
 use crate::attempt::{Attempt, Why};
 use crate::effect::Effect;
 use crate::place::{Seat, SeatId};
 use crate::pool::Standing;
-use crate::proof::{self, Candidate};
+use crate::proof::{self, Candidate, REFEREE_LOT};
 use crate::state::Core;
 
 /// Workers among whom lots are drawn.
@@ -41,8 +42,10 @@ impl Core {
             poll: 0,
             vote: None,
             polls: Vec::new(),
-            rival: None,
-            refereed: false,
+            rivals: Vec::new(),
+            referees: Vec::new(),
+            winner: None,
+            calibration: None,
         };
         self.claims.all.get_mut(&id).expect("the caller has seen it").audit = Some(Box::new(audit));
         self.ask_on(id, effects);
@@ -111,21 +114,25 @@ impl Core {
         Some(self.attempts.id(slot))
     }
 
-    /// Has one of the platform's own workers say the last word, if one could; `false` if none can.
+    /// Has one more say something on a claim that polls did not decide: one of the platform's own workers, or once such a one
+    /// has answered, a juror who can confirm what it said. `false` if nobody can.
     pub(crate) fn ask_referee(&mut self, id: AttemptId, effects: &mut Vec<Effect>) -> bool {
         let claim = &self.claims.all[&id];
         let task = TaskId { job: claim.attempt.job, group: claim.attempt.group, index: claim.attempt.index };
         let audit = claim.audit.as_ref().expect("only audited claims have referees");
-        if audit.refereed {
+        if audit.referees.len() >= REFEREES_MAX {
             return false;
         }
-        let referees: Vec<Juror> = self.referees_of(claim).collect();
-        for referee in referees {
+        let mut next: Vec<Juror> = self.referees_of(claim).filter(|juror| !audit.is_juror(juror.worker)).collect();
+        if audit.referee().is_some() {
+            next.extend(audit.in_lot_order(&self.workers_keys(audit), &claim.hash, REFEREE_LOT));
+        }
+        let is_new = |juror: &Juror| !audit.answers.contains_key(&juror.worker) && !audit.gone.contains(&juror.worker);
+        next.retain(is_new);
+        for referee in next {
             if let Some(attempt) = self.ask(id, referee, task, None, effects) {
                 let audit = self.audit_of(id).expect("it was just seen");
-                audit.refereed = true;
-                audit.drawn = Vec::from([referee.worker]);
-                audit.jurors.push(referee);
+                audit.referees.push(referee);
                 audit.asked.insert(attempt, (referee.worker, Question::Compute));
                 return true;
             }
@@ -141,11 +148,21 @@ impl Core {
     fn referees_of(&self, claim: &Claim) -> impl Iterator<Item = Juror> {
         let seats = (0..).map(SeatId).zip(&self.seats);
         let managed = seats.filter(|(_, seat)| self.is_managed(seat.worker) && self.could_check(claim, seat));
-        managed.map(|(at, seat)| Juror { worker: seat.worker, seat: at, weight: WEIGHT_MIN })
+        let fit = managed.filter(|(at, seat)| self.is_alike(claim, seat) || self.is_comparable(claim, *at));
+        fit.map(|(at, seat)| Juror { worker: seat.worker, seat: at, weight: WEIGHT_MIN })
     }
 
-    /// Those who could check a claim: one worker for each other owner, from a place on that chance has chosen.
+    /// Those who could check a claim: one worker for each other owner, from a place on that chance has chosen. They compute on
+    /// the claim's own class of devices; if these are too few, those of classes that it can be compared with help.
     fn jurors(&self, claim: &Claim, seed: &Hash) -> Vec<Juror> {
+        let same = self.jurors_where(claim, seed, |_, seat| self.is_alike(claim, seat));
+        if same.len() >= self.params.audits.voters_min as usize || !self.check_of_task(claim).learns() {
+            return same;
+        }
+        self.jurors_where(claim, seed, |at, seat| self.is_alike(claim, seat) || self.is_comparable(claim, at))
+    }
+
+    fn jurors_where(&self, claim: &Claim, seed: &Hash, fits: impl Fn(SeatId, &Seat) -> bool) -> Vec<Juror> {
         let count = self.seats.len();
         let start = (proof::lot(seed, &claim.hash, b"start", 0) % count.max(1) as u64) as usize;
         let mut found: BTreeMap<Owner, Juror> = BTreeMap::new();
@@ -153,10 +170,9 @@ impl Core {
             if found.len() >= JURORS_MAX || (looked >= SCAN_MAX && !found.is_empty()) {
                 break;
             }
-            let seat = &self.seats[at];
-            if self.may_check(claim, seat) {
-                let weight = self.weight(seat.worker);
-                let juror = Juror { worker: seat.worker, seat: SeatId(at as u32), weight };
+            let (seat, id) = (&self.seats[at], SeatId(at as u32));
+            if !self.is_managed(seat.worker) && self.could_check(claim, seat) && fits(id, seat) {
+                let juror = Juror { worker: seat.worker, seat: id, weight: self.weight(seat.worker) };
                 found.entry(self.owner(seat.worker)).or_insert(juror);
             }
         }
@@ -165,25 +181,28 @@ impl Core {
         jurors
     }
 
-    /// Whether a seat is one that lots may be drawn for.
-    fn may_check(&self, claim: &Claim, seat: &Seat) -> bool {
-        !self.is_managed(seat.worker) && self.could_check(claim, seat)
-    }
-
-    /// Whether a seat could have done the task of a claim just as well, and belongs to somebody else.
+    /// Whether a seat could say whether a claim is right: it could have done the task, and nothing speaks against it.
     fn could_check(&self, claim: &Claim, seat: &Seat) -> bool {
         let group = &self.jobs[&claim.attempt.job].groups[usize::from(claim.attempt.group)];
-        let worker = &self.workers[seat.worker.0 as usize];
-        let needs = &group.plan.needs;
-        let ours = &self.seats[claim.attempt.seat.0 as usize];
+        self.could_compute(claim, seat)
+            && self.workers[seat.worker.0 as usize].standing == Standing::Good
+            && group.troubles.get(&claim.attempt.index).is_none_or(|trouble| !trouble.avoids(seat.worker))
+    }
+
+    /// Whether a seat is here, belongs to somebody else and could have done the task of a claim.
+    pub(crate) fn could_compute(&self, claim: &Claim, seat: &Seat) -> bool {
+        let needs = &self.jobs[&claim.attempt.job].groups[usize::from(claim.attempt.group)].plan.needs;
         seat.counted
             && seat.offered
             && !seat.testing
-            && worker.standing == Standing::Good
             && self.owner(seat.worker) != self.owner(claim.attempt.worker)
-            && group.troubles.get(&claim.attempt.index).is_none_or(|trouble| !trouble.avoids(seat.worker))
             && seat.fits(needs, self.classes.named(needs))
-            && self.same_class(needs.runtime, ours, seat)
+    }
+
+    /// Whether a seat must come to the same result as a claim's, bit by bit.
+    pub(crate) fn is_alike(&self, claim: &Claim, seat: &Seat) -> bool {
+        let runtime = self.jobs[&claim.attempt.job].groups[usize::from(claim.attempt.group)].plan.needs.runtime;
+        self.same_class(runtime, &self.seats[claim.attempt.seat.0 as usize], seat)
     }
 
     /// Whether two seats must come to the same result, bit by bit.
@@ -203,8 +222,13 @@ impl Core {
 
     /// The class of the seat of an attempt, in words: what must be the same for its result to be.
     pub(crate) fn class_words(&self, attempt: &Attempt) -> String {
-        let seat = &self.seats[attempt.seat.0 as usize];
         let runtime = self.jobs[&attempt.job].groups[usize::from(attempt.group)].plan.needs.runtime;
+        self.class_of(attempt.seat, runtime)
+    }
+
+    /// The class of a seat for a runtime, in words.
+    pub(crate) fn class_of(&self, seat: SeatId, runtime: Runtime) -> String {
+        let seat = &self.seats[seat.0 as usize];
         let device = self.workers[seat.worker.0 as usize].offer.devices.get(usize::from(seat.device));
         let engine =
             device.and_then(|device| device.runtimes.iter().find(|of| of.runtime == runtime)?.engine.as_deref());
@@ -242,8 +266,24 @@ impl Audit {
     /// Who is to answer now: the first of the lots, as many as are needed, without those who gave no answer.
     fn draw(&self, candidates: &[Candidate], claim: &Hash) -> Vec<Juror> {
         let wanted = self.vote.as_ref().map_or(1, |vote| vote.sample());
-        let order = proof::auditors(&self.seed, claim, self.poll, candidates, candidates.len());
+        self.in_lot_order(candidates, claim, self.poll).into_iter().take(wanted).collect()
+    }
+
+    /// All jurors in the order of a lot, without those who gave no answer.
+    fn in_lot_order(&self, candidates: &[Candidate], claim: &Hash, number: u32) -> Vec<Juror> {
+        let order = proof::auditors(&self.seed, claim, number, candidates, candidates.len());
         let jurors = order.into_iter().map(|at| self.jurors[at]);
-        jurors.filter(|juror| !self.gone.contains(&juror.worker)).take(wanted).collect()
+        jurors.filter(|juror| !self.gone.contains(&juror.worker)).collect()
+    }
+
+    /// The first of the platform's own workers that has answered.
+    pub(crate) fn referee(&self) -> Option<WorkerId> {
+        let mut own = self.referees.iter().map(|referee| referee.worker).filter(|worker| !self.is_juror(*worker));
+        own.find(|worker| self.answers.contains_key(worker))
+    }
+
+    /// Whether lots are drawn for a worker, even if it has become one of the platform's own since.
+    fn is_juror(&self, worker: WorkerId) -> bool {
+        self.jurors.iter().any(|juror| juror.worker == worker)
     }
 }

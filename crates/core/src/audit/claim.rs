@@ -3,11 +3,11 @@ use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use gleaner_wire::check::Compared;
-use gleaner_wire::receipt;
+use gleaner_wire::receipt::{self, Poll, Side};
 use gleaner_wire::{Address, Amount, AttemptId, Hash, JobId, Micros, Millis, Output, TaskId, WorkerId};
 use serde::{Deserialize, Serialize};
 
-use super::note::{DrawNote, PollNote};
+use super::note::DrawNote;
 use crate::attempt::Attempt;
 use crate::effect::Effect;
 use crate::place::SeatId;
@@ -19,6 +19,8 @@ use crate::state::Core;
 pub(crate) struct Claim {
     /// The attempt as it was when it ended.
     pub attempt: Attempt,
+    /// Who is paid for it.
+    pub provider: Option<Address>,
     pub output: Output,
     /// How long it ran, as its worker says, and what of that counts.
     pub claimed: Micros,
@@ -51,8 +53,12 @@ pub(crate) enum Question {
     Compute,
     /// To compare this worker's answer with the claim.
     Compare(WorkerId),
-    /// To compare this worker's answer with the first one that differed from the claim.
+    /// To compare this worker's answer with that of the next rival.
     CompareWithRival(WorkerId),
+    /// To compute its task on another class of devices, only to learn from.
+    Calibrate,
+    /// To compare what that gave with the claim.
+    CompareCalibration,
 }
 
 /// What a worker says of a claim.
@@ -64,10 +70,14 @@ pub(crate) struct Answer {
     /// How long that took, as it says.
     pub claimed: Micros,
     pub batch: u64,
-    /// Whether it agrees with the claim, as soon as that is known, and how far it is from it.
-    pub agrees: Option<Compared>,
-    /// Whether it agrees with the first answer that differed.
-    pub like_rival: Option<bool>,
+    /// How far it is from the claim, as soon as that is known.
+    pub compared: Option<Compared>,
+    /// What was tolerated between it and the claim.
+    pub tolerated: u64,
+    /// How many rivals it was compared with.
+    pub rivals: u8,
+    /// Whom it agrees with, as soon as that is known.
+    pub side: Option<Side>,
 }
 
 /// The check of a claim.
@@ -85,11 +95,23 @@ pub(crate) struct Audit {
     pub poll: u32,
     /// Once an answer has differed.
     pub vote: Option<Vote>,
-    pub polls: Vec<PollNote>,
-    /// The first worker whose answer differed.
-    pub rival: Option<WorkerId>,
-    /// Whether the platform's own workers are asked, because the others did not decide.
-    pub refereed: bool,
+    pub polls: Vec<Poll>,
+    /// Whose answers differed from the claim and from each other, in the order in which that was found.
+    pub rivals: Vec<WorkerId>,
+    /// Who was asked after the polls had not decided, in order; the platform's own come first.
+    pub referees: Vec<Juror>,
+    /// The side that was found to be right.
+    pub winner: Option<Side>,
+    /// Who computes the task on another class of devices, only to learn from, and what it computed.
+    pub calibration: Option<(Juror, Option<Output>)>,
+}
+
+impl Audit {
+    /// Where somebody computes who was asked.
+    pub fn seat_of(&self, worker: WorkerId) -> Option<SeatId> {
+        let asked = self.jurors.iter().chain(&self.referees).find(|juror| juror.worker == worker);
+        asked.map(|juror| juror.seat)
+    }
 }
 
 /// All claims, and the rounds that they are drawn in.
@@ -162,24 +184,31 @@ pub(crate) struct Delivered {
 }
 
 impl Claim {
-    pub fn new(attempt: Attempt, id: AttemptId, output: Output, result: Delivered, now: Millis) -> Self {
+    pub fn new(
+        attempt: Attempt,
+        provider: Option<Address>,
+        id: AttemptId,
+        output: Output,
+        result: Delivered,
+        now: Millis,
+    ) -> Self {
         let task = TaskId { job: attempt.job, group: attempt.group, index: attempt.index };
         let hash = receipt::claim_hash(&receipt::Claim::whole(id, task, Some(output.hash()), result.claimed));
         let Delivered { claimed, ran, batch } = result;
         let gross = attempt.price.per_second_over(ran).min(attempt.hold);
-        Self { attempt, output, claimed, ran, gross, batch, finished: now, hash, round: 0, draw: None, audit: None }
+        let (finished, round, draw, audit) = (now, 0, None, None);
+        Self { attempt, provider, output, claimed, ran, gross, batch, finished, hash, round, draw, audit }
     }
 }
 
 impl Core {
     /// Takes down a result, and sets aside what it will be paid.
     pub(crate) fn take_down_claim(&mut self, id: AttemptId, claim: Claim) {
-        let provider = self.provider(claim.attempt.worker);
         let job = self.jobs.get_mut(&claim.attempt.job).expect("an attempt's job is there");
         job.held = Amount(job.held.0 + claim.gross.0);
         job.claims += 1;
         job.groups[usize::from(claim.attempt.group)].claimed += 1;
-        self.claims.expose(provider, claim.gross);
+        self.claims.expose(claim.provider, claim.gross);
         self.claims.open.push(id);
         let round = self.claims.round + 1;
         self.claims.all.insert(id, Claim { round, ..claim });
@@ -195,7 +224,7 @@ impl Core {
                 }
             }
         }
-        let provider = self.provider(claim.attempt.worker);
+        let provider = claim.provider;
         self.claims.cover(provider, claim.gross);
         let job = self.jobs.get_mut(&claim.attempt.job).expect("a claim's job is there");
         job.held = Amount(job.held.0 - claim.gross.0);

@@ -1,9 +1,10 @@
 //! Comparing answers: bit by bit where the task's check is exact, else by a worker that may read both.
 use alloc::vec::Vec;
 use gleaner_wire::check::{Check, Compared};
-use gleaner_wire::{AttemptId, Output, TaskId, WorkerId};
+use gleaner_wire::receipt::{RIVALS_MAX, Side};
+use gleaner_wire::{AttemptId, Output, TaskId};
 
-use super::claim::{Answer, Juror, Question};
+use super::claim::{Juror, Question};
 use crate::effect::Effect;
 use crate::state::Core;
 
@@ -28,39 +29,38 @@ impl Core {
                     false => Compared::APART,
                 },
             };
-            let Some(audit) = self.audit_of(id) else { return false };
-            match question {
-                Question::Compute => unreachable!("a comparison is none"),
-                Question::Compare(of) => {
-                    let answer = audit.answers.get_mut(&of).expect("it was just seen");
-                    answer.agrees = Some(known);
-                }
-                Question::CompareWithRival(of) => {
-                    let answer = audit.answers.get_mut(&of).expect("it was just seen");
-                    answer.like_rival = Some(known.agrees);
-                }
-            }
+            self.take_comparison(id, question, known);
         }
     }
 
-    /// The next comparison that is missing: each answer with the claim, and those that differ with the first of them.
+    /// The next comparison that is missing: each answer with the claim, and if it differs with the rivals so far. One that
+    /// differs from all of them is a rival itself.
     fn next_comparison(&mut self, id: AttemptId) -> Option<(Question, Open)> {
         let check = self.check_of_task(self.claims.all.get(&id)?);
         let claim = self.claims.all.get_mut(&id)?;
         let ours = claim.output;
         let audit = claim.audit.as_deref_mut()?;
-        if let Some((worker, answer)) = audit.answers.iter().find(|(_, answer)| answer.agrees.is_none()) {
-            return Some((Question::Compare(*worker), open(check, Some(ours), answer.output)));
+        loop {
+            let open_answer = audit.answers.iter().find(|(_, answer)| answer.side.is_none());
+            let Some((worker, answer)) = open_answer else {
+                let (_, computed) = audit.calibration?;
+                return computed.map(|theirs| (Question::CompareCalibration, open(check, Some(ours), Some(theirs))));
+            };
+            let (worker, theirs) = (*worker, answer.output);
+            if answer.compared.is_none() {
+                return Some((Question::Compare(worker), open(check, Some(ours), theirs)));
+            }
+            if let Some(rival) = audit.rivals.get(usize::from(answer.rivals)) {
+                let rival = audit.answers.get(rival)?.output;
+                return Some((Question::CompareWithRival(worker), open(check, rival, theirs)));
+            }
+            let is_rival = audit.rivals.len() < RIVALS_MAX;
+            if is_rival {
+                audit.rivals.push(worker);
+            }
+            let side = if is_rival { Side::at(audit.rivals.len()) } else { Side::Alone };
+            audit.answers.get_mut(&worker)?.side = Some(side);
         }
-        let differs = |(_, answer): &(&WorkerId, &Answer)| !answer.is_for() && answer.like_rival.is_none();
-        let (worker, answer) = audit.answers.iter().find(differs)?;
-        let (worker, theirs) = (*worker, answer.output);
-        let rival = *audit.rival.get_or_insert(worker);
-        if rival == worker {
-            return Some((Question::CompareWithRival(worker), Open::Known(Compared::SAME)));
-        }
-        let first = audit.answers.get(&rival)?.output;
-        Some((Question::CompareWithRival(worker), open(check, first, theirs)))
     }
 
     /// Has somebody look at two results: another juror than the one whose answer it is, if there is one.
@@ -75,12 +75,13 @@ impl Core {
         let audit = claim.audit.as_ref().expect("the caller has seen it");
         let task = TaskId { job: claim.attempt.job, group: claim.attempt.group, index: claim.attempt.index };
         let of = match question {
-            Question::Compute => unreachable!("a comparison is none"),
-            Question::Compare(of) | Question::CompareWithRival(of) => of,
+            Question::Compute | Question::Calibrate => unreachable!("a comparison is none"),
+            Question::Compare(of) | Question::CompareWithRival(of) => Some(of),
+            Question::CompareCalibration => audit.calibration.map(|(other, _)| other.worker),
         };
-        let mut jurors: Vec<Juror> =
-            audit.jurors.iter().filter(|juror| !audit.gone.contains(&juror.worker)).copied().collect();
-        jurors.sort_by_key(|juror| juror.worker == of);
+        let jurors = audit.jurors.iter().chain(&audit.referees);
+        let mut jurors: Vec<Juror> = jurors.filter(|juror| !audit.gone.contains(&juror.worker)).copied().collect();
+        jurors.sort_by_key(|juror| Some(juror.worker) == of);
         for juror in jurors {
             if let Some(attempt) = self.ask(id, juror, task, Some(results), effects) {
                 let audit = self.audit_of(id).expect("it was just seen");
@@ -89,6 +90,32 @@ impl Core {
             }
         }
         false
+    }
+}
+
+impl Core {
+    /// Takes down what a comparison has come to.
+    pub(super) fn take_comparison(&mut self, id: AttemptId, question: Question, compared: Compared) {
+        if question == Question::CompareCalibration {
+            return self.learn_calibration(id, compared);
+        }
+        let (compared, tolerated) = self.tolerate(id, question, compared);
+        let Some(audit) = self.audit_of(id) else { return };
+        match question {
+            Question::Compute | Question::Calibrate | Question::CompareCalibration => {
+                unreachable!("a comparison of answers is none of these")
+            }
+            Question::Compare(of) => {
+                let Some(answer) = audit.answers.get_mut(&of) else { return };
+                (answer.compared, answer.tolerated) = (Some(compared), tolerated);
+                answer.side = compared.agrees.then_some(Side::Claim);
+            }
+            Question::CompareWithRival(of) => {
+                let Some(answer) = audit.answers.get_mut(&of) else { return };
+                answer.rivals += 1;
+                answer.side = compared.agrees.then(|| Side::at(usize::from(answer.rivals)));
+            }
+        }
     }
 }
 

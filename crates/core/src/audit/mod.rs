@@ -8,11 +8,14 @@ mod answer;
 mod ask;
 mod claim;
 mod compare;
+mod loss;
 mod note;
 mod round;
+mod tolerate;
 mod verdict;
 
-pub use note::{AnswerNote, AuditNote, Conviction, DrawNote, JurorNote, PollNote, Proof, Verdict};
+pub use gleaner_wire::receipt::Verdict;
+pub use note::{AnswerNote, AuditNote, Conviction, DrawNote, Proof};
 
 pub(crate) use answer::is_answer;
 pub(crate) use claim::{Claim, Claims, Delivered};

@@ -4,79 +4,13 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use gleaner_wire::check::Check;
 use gleaner_wire::market::Market;
+use gleaner_wire::receipt::{Juror, Poll, Side, Verdict};
 use gleaner_wire::{
     Address, Amount, AttemptId, DeviceKind, Hash, JobId, Micros, Millis, SignedOrder, TaskId, WorkerKey,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::proof::RateView;
-
-/// How a claim was judged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Verdict {
-    /// The job asked for no check.
-    NotAsked,
-    /// The lot did not fall on it.
-    NotDrawn,
-    /// Another owner's worker computed the same.
-    Agreed,
-    /// Answers differed, and the vote was for it.
-    Upheld,
-    /// Answers differed, and the vote was against it.
-    Refuted,
-    /// Answers differed from each other as well: the program does not repeat itself, so that it says nothing of anybody.
-    NotRepeatable,
-    /// Answers differed, and there were too few to decide.
-    Undecided,
-    /// Nobody else was there that could compute it.
-    NobodyToCheck,
-    /// Its job ended before it was checked.
-    JobEnded,
-}
-
-impl Verdict {
-    /// Every verdict, in order.
-    pub const ALL: [Self; 9] = [
-        Self::NotAsked,
-        Self::NotDrawn,
-        Self::Agreed,
-        Self::Upheld,
-        Self::Refuted,
-        Self::NotRepeatable,
-        Self::Undecided,
-        Self::NobodyToCheck,
-        Self::JobEnded,
-    ];
-
-    /// Whether the claim is paid.
-    pub fn pays(self) -> bool {
-        match self {
-            Self::Refuted | Self::Undecided => false,
-            Self::NotAsked
-            | Self::NotDrawn
-            | Self::Agreed
-            | Self::Upheld
-            | Self::NotRepeatable
-            | Self::NobodyToCheck
-            | Self::JobEnded => true,
-        }
-    }
-
-    /// In words, for people.
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::NotAsked => "no check was asked for",
-            Self::NotDrawn => "the lot did not fall on it",
-            Self::Agreed => "another owner's worker computed the same",
-            Self::Upheld => "answers differed, and the vote was for it",
-            Self::Refuted => "others computed something else, and the vote was against it",
-            Self::NotRepeatable => "every worker computes something else: the program does not repeat itself",
-            Self::Undecided => "answers differed, and there were too few to decide",
-            Self::NobodyToCheck => "nobody else is here that could compute it",
-            Self::JobEnded => "the job ended before it was checked",
-        }
-    }
-}
 
 /// The rate of a draw, and what it rests on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -85,19 +19,6 @@ pub struct DrawNote {
     pub rate: RateView,
     /// Whether the lot fell on the claim.
     pub selected: bool,
-}
-
-/// Who could be asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct JurorNote {
-    /// Who.
-    pub key: WorkerKey,
-    /// Whose it is.
-    pub provider: Option<Address>,
-    /// What speaks for it in the draw.
-    pub weight: u64,
-    /// Whether it gave no answer when it was asked.
-    pub gone: bool,
 }
 
 /// One answer.
@@ -113,25 +34,12 @@ pub struct AnswerNote {
     pub claimed: Micros,
     /// The number of the signed message that brought it.
     pub batch: u64,
-    /// Whether it agrees with the claim.
-    pub agrees: bool,
-    /// How far it is from it; see [`gleaner_wire::check::Compared`].
+    /// Whom it agrees with; nothing if nobody compared it.
+    pub side: Option<Side>,
+    /// How far it is from the claim; see [`gleaner_wire::check::Compared`].
     pub distance: u64,
-    /// If it does not agree: whether it agrees with the first answer that did not. Nothing if nobody compared it.
-    pub like_rival: Option<bool>,
-}
-
-/// One poll.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PollNote {
-    /// Its number in the draw.
-    pub number: u32,
-    /// Who was drawn and answered.
-    pub drawn: Vec<WorkerKey>,
-    /// How many agreed with the claim.
-    pub agree: u32,
-    /// How many agreed on something else.
-    pub differ: u32,
+    /// What was tolerated, in millionths of what the check does.
+    pub tolerated: u64,
 }
 
 /// The check of one claim.
@@ -142,15 +50,17 @@ pub struct AuditNote {
     /// How answers were compared.
     pub check: Check,
     /// Who could be asked.
-    pub jurors: Vec<JurorNote>,
+    pub jurors: Vec<Juror>,
     /// What they said.
     pub answers: Vec<AnswerNote>,
     /// How many each poll asks; zero if there was no vote.
     pub sample: u32,
     /// The polls, if there were any.
-    pub polls: Vec<PollNote>,
-    /// Whether the platform's own workers decided.
-    pub refereed: bool,
+    pub polls: Vec<Poll>,
+    /// Whose answers differed from the claim and from each other.
+    pub rivals: Vec<WorkerKey>,
+    /// Who answered after the polls had not decided, in order.
+    pub referees: Vec<WorkerKey>,
 }
 
 /// What is known of a judged claim.
@@ -204,6 +114,8 @@ pub struct Proof {
     pub class: String,
     /// How it was judged.
     pub verdict: Verdict,
+    /// What a verdict takes of the stake of whoever was wrong, by the chain's terms of that time.
+    pub takes: Amount,
 }
 
 /// Somebody gave a wrong answer, and is to be accused on the chain.

@@ -1,9 +1,10 @@
 //! Rounds: claims are drawn together, by chance that came after them.
 use alloc::vec::Vec;
 use gleaner_wire::commit::Tree;
-use gleaner_wire::{Amount, AttemptId, Hash, WorkerId};
+use gleaner_wire::{AttemptId, Hash};
 
-use super::note::{DrawNote, Verdict};
+use super::Verdict;
+use super::note::DrawNote;
 use crate::effect::Effect;
 use crate::proof::{self, RateView};
 use crate::state::Core;
@@ -35,18 +36,22 @@ impl Core {
         if round != self.claims.round || self.claims.drawing.is_empty() {
             return;
         }
-        for id in core::mem::take(&mut self.claims.drawing) {
-            // Its job may have ended meanwhile.
+        let drawing = core::mem::take(&mut self.claims.drawing);
+        // The job of a claim may have ended meanwhile. All rates are reckoned before the first claim is paid: what is unpaid
+        // is the gain of whoever made all of it up.
+        let there = drawing.into_iter().filter(|id| self.claims.all.contains_key(id));
+        let rates: Vec<(AttemptId, RateView)> = there.map(|id| (id, self.rate_of_claim(id))).collect();
+        for (id, rate) in rates {
+            // Paying one may have ended the job of others.
             if self.claims.all.contains_key(&id) {
-                self.draw_claim(id, seed, effects);
+                self.draw_claim(id, seed, rate, effects);
             }
         }
     }
 
-    fn draw_claim(&mut self, id: AttemptId, seed: Hash, effects: &mut Vec<Effect>) {
+    fn draw_claim(&mut self, id: AttemptId, seed: Hash, rate: RateView, effects: &mut Vec<Effect>) {
+        assert!(rate.deters(&self.params.audits), "a rate at which cheating pays: {rate:?}");
         let claim = &self.claims.all[&id];
-        let worker = claim.attempt.worker;
-        let rate = self.audit_rate(worker);
         let selected = proof::is_selected(&seed, &claim.hash, rate.rate);
         self.totals.claims_drawn += 1;
         self.claims.all.get_mut(&id).expect("the caller has seen it").draw = Some(DrawNote { rate, selected });
@@ -56,21 +61,5 @@ impl Core {
         } else {
             self.accept(id, Verdict::NotDrawn, effects);
         }
-    }
-
-    /// The rate at which a worker's claims are audited now, and what it rests on.
-    pub(crate) fn audit_rate(&self, worker: WorkerId) -> RateView {
-        let provider = self.provider(worker).filter(|_| self.params.orders);
-        let record = &self.workers[worker.0 as usize].record;
-        let stake = provider.map_or(Amount::ZERO, |provider| self.stake(provider));
-        RateView::of(&self.params.audits, record, stake, self.claims.exposure(provider))
-    }
-
-    /// Whether a worker has as much unpaid work as its stake speaks for.
-    pub(crate) fn is_stretched(&self, worker: WorkerId) -> bool {
-        if self.claims.exposure.is_empty() || !self.params.orders {
-            return false;
-        }
-        self.claims.exposure(self.provider(worker)) > Amount::ZERO && !self.audit_rate(worker).may_take(Amount(1))
     }
 }

@@ -4,18 +4,17 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use gleaner_wire::check::Check;
-use gleaner_wire::{Amount, AttemptId, Cause, Hash, JobId, TaskId, WorkerId};
+use gleaner_wire::receipt::{Juror, Side};
+use gleaner_wire::{Address, Amount, AttemptId, Cause, Hash, JobId, TaskId, WorkerId};
 
+use super::Verdict;
 use super::claim::{Audit, Claim};
-use super::note::{AnswerNote, AuditNote, Conviction, JurorNote, Proof, Verdict};
+use super::note::{AnswerNote, AuditNote, Conviction, Proof};
 use crate::blame::Next;
 use crate::effect::Effect;
 use crate::pool::{Standing, Trigger};
 use crate::proof;
 use crate::state::Core;
-
-/// Wrong answers after which a worker gets no more work until an operator readmits it.
-const BAD_MAX: u32 = 2;
 
 impl Core {
     /// A claim is right, or right enough: it is paid and its task is done.
@@ -43,35 +42,27 @@ impl Core {
     pub(crate) fn conclude(&mut self, id: AttemptId, verdict: Verdict, effects: &mut Vec<Effect>) {
         let claim = &self.claims.all[&id];
         let audit = claim.audit.as_ref().expect("only audited claims are concluded");
-        let said = |agrees: bool| {
-            let those = audit.answers.iter().filter(|(_, answer)| answer.is_for() == agrees);
-            those.map(|(worker, _)| *worker).collect::<Vec<_>>()
-        };
-        let (for_it, against_it) = (said(true), said(false));
-        let alike = audit.answers.iter().filter(|(_, answer)| answer.like_rival == Some(true));
-        let alike: Vec<WorkerId> = alike.map(|(worker, _)| *worker).collect();
         // Where answers may differ a little, a stranger's tolerance must not cost anybody its stake.
         let convicts = self.check_of_task(claim) == Check::Exact;
         // Whoever went on from a checkpoint may have been given a wrong one.
         let misled = claim.attempt.resumed.then_some(claim.attempt.worker);
+        let blames = self.may_blame(claim);
         let gone: Vec<WorkerId> = audit.gone.iter().copied().collect();
-        let claimant = claim.attempt.worker;
-        let (right, wrong) = match verdict {
-            Verdict::Agreed | Verdict::Upheld => ([for_it, Vec::from([claimant])].concat(), against_it),
-            Verdict::Refuted => (alike, [for_it, Vec::from([claimant])].concat()),
-            Verdict::NotAsked
-            | Verdict::NotDrawn
-            | Verdict::NotRepeatable
-            | Verdict::Undecided
-            | Verdict::NobodyToCheck
-            | Verdict::JobEnded => (Vec::new(), Vec::new()),
+        // Whoever is on another side than the one that was found right was wrong, whether that is the claim's or not.
+        let sides = audit.answers.iter().filter_map(|(worker, answer)| Some((*worker, answer.side?)));
+        let sides = sides.chain([(claim.attempt.worker, Side::Claim)]);
+        let (right, wrong): (Vec<_>, Vec<_>) = match audit.winner {
+            Some(winner) => sides.partition(|(_, side)| *side == winner),
+            None => (Vec::new(), Vec::new()),
         };
-        right.into_iter().for_each(|worker| self.note_record(worker, proof::Verdict::Good));
-        gone.into_iter().for_each(|worker| self.note_record(worker, proof::Verdict::GivenUp));
-        for worker in wrong {
+        self.learn_tolerances(id);
+        right.into_iter().for_each(|(worker, _)| self.note_record(worker, proof::Mark::Good));
+        gone.into_iter().for_each(|worker| self.note_record(worker, proof::Mark::GivenUp));
+        for (worker, _) in wrong {
             match convicts && misled != Some(worker) {
                 true => self.convict(worker, id, effects),
-                false => self.add_trouble(worker, 2, effects),
+                false if blames => self.add_trouble(worker, 2, effects),
+                false => (),
             }
         }
         if verdict == Verdict::Undecided {
@@ -144,13 +135,13 @@ impl Core {
         format!("{}: it delivered {ours}, the others computed {said}; {follows}", verdict.words())
     }
 
-    fn note_record(&mut self, worker: WorkerId, verdict: proof::Verdict) {
-        self.workers[worker.0 as usize].record.note(verdict);
+    fn note_record(&mut self, worker: WorkerId, mark: proof::Mark) {
+        self.workers[worker.0 as usize].record.note(mark);
     }
 
     /// A worker gave a wrong answer: trust in it begins anew, its stake is called in, and the second time it is out.
     fn convict(&mut self, id: WorkerId, claim: AttemptId, effects: &mut Vec<Effect>) {
-        self.note_record(id, proof::Verdict::Bad);
+        self.note_record(id, proof::Mark::Bad);
         self.totals.answers_wrong += 1;
         let job = self.claims.all[&claim].attempt.job;
         let (order, provider) = (self.jobs[&job].order.clone(), self.provider(id));
@@ -159,14 +150,34 @@ impl Core {
             self.convictions.push(Conviction { job, order, provider, worker: worker.key, claim });
             effects.push(Effect::Accuse { job });
         }
-        let out = worker.record.bad >= BAD_MAX;
-        worker.standing = if out { Standing::Disqualified } else { Standing::OnProbation };
+        let (bad, most) = (worker.record.bad, self.params.audits.wrong_max);
+        let Some(provider) = provider.filter(|_| self.params.orders) else {
+            return self.discredit(id, bad >= most, effects);
+        };
+        let wrong = self.wrong.entry(provider).or_default();
+        *wrong = wrong.saturating_add(1);
+        let out = *wrong >= most;
+        self.discredit(id, out, effects);
+        // Whoever stakes answers for all its workers.
+        let others = self.claims.owned.get(&provider).filter(|_| out).cloned().unwrap_or_default();
+        others.into_iter().filter(|other| *other != id).for_each(|other| self.discredit(other, true, effects));
+    }
+
+    /// Puts a worker on probation, or out.
+    fn discredit(&mut self, id: WorkerId, out: bool, effects: &mut Vec<Effect>) {
+        self.workers[id.0 as usize].standing = if out { Standing::Disqualified } else { Standing::OnProbation };
         self.postpone_test(id);
         self.trigger(id, Trigger::FailedOften, effects);
         if out {
             self.trigger(id, Trigger::FailedTest, effects);
         }
         self.relieve = true;
+    }
+
+    /// Whether a provider's workers have been wrong too often for it to be let in with another one.
+    pub(crate) fn is_discredited(&self, provider: Option<Address>) -> bool {
+        let most = self.params.audits.wrong_max;
+        provider.filter(|_| self.params.orders).is_some_and(|provider| self.wrong_answers(provider) >= most)
     }
 
     /// Wrong answers of jobs whose orders the chain has not closed.
@@ -214,7 +225,7 @@ impl Core {
             task: TaskId { job: attempt.job, group: attempt.group, index: attempt.index },
             attempt: id,
             worker,
-            provider: self.provider(attempt.worker),
+            provider: claim.provider,
             device,
             why,
             price: attempt.price,
@@ -235,13 +246,14 @@ impl Core {
             market: job.market,
             class: self.class_words(attempt),
             verdict,
+            takes: self.verdict_takes(),
         };
         self.jobs.get_mut(&claim.attempt.job).expect("it was just read").proofs.push(proof);
     }
 
     fn audit_note(&self, audit: &Audit, claim: &Claim) -> AuditNote {
         let key = |worker: WorkerId| self.workers[worker.0 as usize].key;
-        let jurors = audit.jurors.iter().map(|juror| JurorNote {
+        let jurors = audit.jurors.iter().map(|juror| Juror {
             key: key(juror.worker),
             provider: self.provider(juror.worker),
             weight: juror.weight,
@@ -253,15 +265,18 @@ impl Core {
             output: answer.output.map(|output| output.hash()),
             claimed: answer.claimed,
             batch: answer.batch,
-            agrees: answer.is_for(),
-            distance: answer.agrees.map_or(u64::MAX, |compared| compared.distance),
-            like_rival: answer.like_rival,
+            side: answer.side,
+            distance: answer.compared.map_or(u64::MAX, |compared| compared.distance),
+            tolerated: answer.tolerated,
         });
         let (jurors, answers) = (jurors.collect(), answers.collect());
         let check = self.check_of_task(claim);
         let sample = audit.vote.as_ref().map_or(0, |vote| vote.sample() as u32);
-        let (seed, polls, refereed) = (audit.seed, audit.polls.clone(), audit.refereed);
-        AuditNote { seed, check, jurors, answers, sample, polls, refereed }
+        let answered = |worker: &WorkerId| audit.answers.contains_key(worker);
+        let referees = audit.referees.iter().map(|referee| referee.worker).filter(answered).map(key).collect();
+        let rivals = audit.rivals.iter().map(|rival| key(*rival)).collect();
+        let (seed, polls) = (audit.seed, audit.polls.clone());
+        AuditNote { seed, check, jurors, answers, sample, polls, rivals, referees }
     }
 
     /// How the claims of a job were judged, in order, from `first` on.

@@ -75,7 +75,8 @@ impl Core {
         }
         self.follow_engine(&attempt);
         let checked = self.is_checked(&attempt);
-        let claim = Claim::new(attempt, id, output, result, self.now);
+        let provider = self.provider(attempt.worker);
+        let claim = Claim::new(attempt, provider, id, output, result, self.now);
         if checked {
             self.take_down_claim(id, claim);
         } else {

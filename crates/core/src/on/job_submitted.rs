@@ -178,6 +178,7 @@ impl Core {
             awards: VecDeque::new(),
             order,
             crew: BTreeSet::new(),
+            locks: BTreeMap::new(),
             locked: false,
             share_points: tier::share_points(market.tier, self.params.platform_share_points),
             paid: Vec::new(),

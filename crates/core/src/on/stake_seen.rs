@@ -5,14 +5,27 @@ use alloc::vec::Vec;
 use gleaner_wire::{Address, Amount, Offer, State, WorkerId};
 
 use crate::effect::Effect;
+use crate::event::ChainTerms;
+use crate::params::Params;
 use crate::state::Core;
 
+/// The whole, in hundredths of a percent.
+const POINTS_MAX: u32 = 10_000;
+
 impl Core {
-    pub(crate) fn on_terms_seen(&mut self, share_points: u32, stake_min: Amount, effects: &mut Vec<Effect>) {
-        self.params.platform_share_points = share_points.min(10_000);
+    pub(crate) fn on_terms_seen(&mut self, terms: ChainTerms, effects: &mut Vec<Effect>) {
+        let ChainTerms { share_points, stake_min, work_lock, slash_points } = terms;
+        self.params.platform_share_points = share_points.min(POINTS_MAX);
         self.params.stake_min = stake_min;
+        (self.params.work_lock, self.params.slash_points) = (work_lock, slash_points.min(POINTS_MAX));
         let providers: Vec<Address> = self.stakes.keys().copied().collect();
         providers.into_iter().for_each(|provider| self.send_away(provider, effects));
+    }
+
+    /// The chain's terms as they are known.
+    pub fn chain_terms(&self) -> ChainTerms {
+        let Params { platform_share_points: share_points, stake_min, work_lock, slash_points, .. } = self.params;
+        ChainTerms { share_points, stake_min, work_lock, slash_points }
     }
 
     pub(crate) fn on_stake_seen(&mut self, provider: Address, stake: Amount, effects: &mut Vec<Effect>) {

@@ -6,7 +6,7 @@ use gleaner_wire::{AttemptId, Cause, DeviceOffer, Offer, RuntimeOffer, WorkerId,
 use crate::effect::Effect;
 use crate::event::Session;
 use crate::place::{Cell, Seat, SeatId, SeatRuntime};
-use crate::pool::{Trigger, Worker};
+use crate::pool::{Standing, Trigger, Worker};
 use crate::state::Core;
 
 impl Core {
@@ -49,7 +49,9 @@ impl Core {
             return *id;
         }
         let id = WorkerId(self.workers.len() as u32);
-        self.workers.push(Worker::new(key, offer.clone()));
+        let out = self.is_discredited(offer.provider);
+        let standing = if out { Standing::Disqualified } else { Standing::Good };
+        self.workers.push(Worker { standing, ..Worker::new(key, offer.clone()) });
         self.by_key.insert(key, id);
         if self.managed.keys.contains(&key) {
             self.workers[id.0 as usize].managed = true;

@@ -54,11 +54,13 @@ fn refuse_foreign(file: &CheckFile, at: usize) -> Result<(), Error> {
         ("number", file.number.is_some(), CheckKind::Numeric, "numeric"),
         ("absolute", file.absolute.is_some(), CheckKind::Numeric, "numeric"),
         ("relative", file.relative.is_some(), CheckKind::Numeric, "numeric"),
-        ("learned", file.learned.is_some(), CheckKind::Numeric, "numeric"),
         ("pixel", file.pixel.is_some(), CheckKind::Image, "image"),
         ("perceptual", file.perceptual.is_some(), CheckKind::Image, "image"),
         ("input", file.input.is_some(), CheckKind::Program, "program"),
     ];
+    if file.learned.is_some() && !matches!(file.kind, CheckKind::Numeric | CheckKind::Image) {
+        return Err(Error::new(place(at, "learned"), Reason::WrongCheck("learned", "numeric or image")));
+    }
     let foreign = settings.iter().find(|(_, is_set, kind, _)| *is_set && *kind != file.kind);
     match foreign {
         Some((field, _, _, of)) => Err(Error::new(place(at, field), Reason::WrongCheck(field, of))),
@@ -95,7 +97,8 @@ fn image(file: &CheckFile, at: usize, work: &Work, extent: &Extent) -> Result<Ch
         return Err(Error::new(place(at, "perceptual"), reason));
     }
     let perceptual = u32::try_from(perceptual / MILLIONTH).expect("a million fits");
-    Ok(Check::Image { pixel: pixel * PIXEL_STEP, perceptual })
+    let learned = file.learned.unwrap_or(file.pixel.is_none() && file.perceptual.is_none());
+    Ok(Check::Image { pixel: pixel * PIXEL_STEP, perceptual, learned })
 }
 
 /// Kernels draw the bytes of a tile's pixels, renderings make pictures in two of their steps; of other programs nobody can
@@ -174,7 +177,7 @@ mod tests {
 
     #[test]
     fn a_rendering_is_compared_as_pictures_where_it_has_some() {
-        let image = Check::Image { pixel: 514, perceptual: 10_000 };
+        let image = Check::Image { pixel: 514, perceptual: 10_000, learned: true };
         let checks_of = |check: &str| checks("blender", &format!("check = \"{check}\"\n{RENDERING}"));
         assert_eq!(checks_of("image"), [Check::Exact, image, image, Check::None]);
         assert_eq!(checks_of("none"), [Check::None; 4]);
@@ -189,6 +192,16 @@ mod tests {
         let (absolute, relative, learned) = (Tolerance(0), Tolerance(5_000_000_000), false);
         let named = [Check::Numeric { number: Number::F64, absolute, relative, learned }];
         assert_eq!(numeric("number = \"f64\"\nrelative = \"0.005\""), named);
+    }
+
+    #[test]
+    fn pictures_are_learned_from_unless_the_job_names_a_tolerance() {
+        let image = |more: &str| checks("wasm", &format!("[task.check]\nkind = \"image\"\n{more}"));
+        assert_eq!(image("pixel = 3"), [Check::Image { pixel: 771, perceptual: 10_000, learned: false }]);
+        assert_eq!(
+            image("pixel = 3\nlearned = true"),
+            [Check::Image { pixel: 771, perceptual: 10_000, learned: true }]
+        );
     }
 
     #[test]
@@ -215,6 +228,7 @@ mod tests {
         for (runtime, check, at) in [
             ("wgsl", "check = \"image\"", "task[0].check.kind"),
             ("wasm", "check = { kind = \"exact\", pixel = 2 }", "task[0].check.pixel"),
+            ("wasm", "check = { kind = \"exact\", learned = true }", "task[0].check.learned"),
             ("wasm", "check = { kind = \"image\", absolute = 2 }", "task[0].check.absolute"),
             ("wasm", "check = { kind = \"image\", pixel = 256 }", "task[0].check.pixel"),
             ("wasm", "check = { kind = \"image\", perceptual = 1.5 }", "task[0].check.perceptual"),

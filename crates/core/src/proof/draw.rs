@@ -5,6 +5,8 @@ use gleaner_wire::{Hash, WorkerKey};
 
 /// A share in millionths.
 pub const WHOLE: u32 = 1_000_000;
+/// The number of the lot by which jurors are asked to confirm what a referee computed; no poll has it.
+pub const REFEREE_LOT: u32 = u32::MAX;
 
 /// A worker that may be asked, and how much stake speaks for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

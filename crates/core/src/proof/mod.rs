@@ -9,8 +9,8 @@ mod rate;
 mod tolerance;
 
 pub(crate) use draw::lot;
-pub use draw::{Candidate, WHOLE, auditors, is_selected, piece};
+pub use draw::{Candidate, REFEREE_LOT, WHOLE, auditors, is_selected, piece};
 pub use policy::Policy;
-pub use poll::{Step, Vote};
-pub use rate::{RateView, Record, Verdict, exposure_max, rate, rate_needed};
-pub use tolerance::Tolerances;
+pub use poll::{Last, Step, Vote, last_word};
+pub use rate::{Mark, RateView, Record, exposure_max, rate, rate_needed};
+pub use tolerance::{Known, Pair, SEEN_MIN, Tolerances};

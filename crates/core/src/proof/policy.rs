@@ -14,6 +14,9 @@ pub struct Policy {
     /// The share of auditors that is reckoned to be honest when a rate is weighed against a stake: with a colluding one an
     /// audit finds nothing.
     pub honest: u32,
+    /// The rate by record at or below which a worker's results are taken to be honest when it is learned what honest results
+    /// differ by.
+    pub trusted: u32,
     /// How many auditors a poll asks (k).
     pub poll: u32,
     /// How many of them must agree for the poll to count (alpha).
@@ -27,6 +30,9 @@ pub struct Policy {
     /// Where managed referees are at hand, they decide at once if there are fewer auditors than this: polls among few ask the
     /// same ones again, and a league that is a minority of all may be a majority of them.
     pub voters_min_refereed: u32,
+    /// Wrong answers after which a worker, or all workers of a provider with a stake, get no more work until an operator
+    /// readmits them.
+    pub wrong_max: u32,
 }
 
 impl Policy {
@@ -43,12 +49,14 @@ impl Default for Policy {
             floor: 45_000,
             halving: 8,
             honest: 700_000,
+            trusted: 100_000,
             poll: 11,
             quorum: 8,
             streak: 2,
             polls_max: 5,
             voters_min: 3,
             voters_min_refereed: 16,
+            wrong_max: 2,
         }
     }
 }

@@ -1,8 +1,9 @@
 //! How often a worker's results are audited, and how much of its work may be unpaid at a time.
 //!
 //! Two rules, and the stricter one holds. By its record: a new worker is audited on everything, each good verdict lowers the
-//! rate down to a floor, one bad verdict resets it. By its stake: the rate is never below what makes cheating a loss. The
-//! second rule is turned around to bound what a worker has unpaid, so that the record's rate is enough.
+//! rate down to a floor, one bad verdict resets it. By its stake: the rate is never below what makes cheating a loss, where
+//! what is lost is not the whole stake but the part that a verdict can take. The second rule is turned around to bound
+//! what a worker has unpaid, so that the record's rate is enough.
 use gleaner_wire::Amount;
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +12,7 @@ use super::policy::Policy;
 
 /// What was found of an answer, whether it was given for pay or as an audit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Verdict {
+pub enum Mark {
     /// It was computed again and agrees.
     Good,
     /// It was decided to be wrong.
@@ -32,16 +33,16 @@ pub struct Record {
 }
 
 impl Record {
-    /// Takes a verdict into account.
-    pub fn note(&mut self, verdict: Verdict) {
-        match verdict {
-            Verdict::Good => self.good = self.good.saturating_add(1),
-            Verdict::Bad => {
+    /// Takes a mark into account.
+    pub fn note(&mut self, mark: Mark) {
+        match mark {
+            Mark::Good => self.good = self.good.saturating_add(1),
+            Mark::Bad => {
                 self.good = 0;
                 self.bad = self.bad.saturating_add(1);
             }
             // Owners take their machines back, so this weighs as little as a good verdict does.
-            Verdict::GivenUp => {
+            Mark::GivenUp => {
                 self.good = self.good.saturating_sub(1);
                 self.given_up = self.given_up.saturating_add(1);
             }
@@ -57,23 +58,23 @@ pub fn rate(record: &Record, policy: &Policy) -> u32 {
     u32::try_from(rate).unwrap_or(WHOLE).clamp(policy.floor.min(WHOLE), WHOLE)
 }
 
-/// The least rate with rate × stake > (1 − rate) × gain; everything, if no rate below it will do.
-pub fn rate_needed(stake: Amount, gain: Amount) -> u32 {
+/// The least rate with rate × lost > (1 − rate) × gain; everything, if no rate below it will do.
+pub fn rate_needed(lost: Amount, gain: Amount) -> u32 {
     if gain == Amount::ZERO {
         return 0;
     }
-    let (stake, gain, whole) = (u128::from(stake.0), u128::from(gain.0), u128::from(WHOLE));
-    u32::try_from(whole * gain / (stake + gain) + 1).unwrap_or(WHOLE).min(WHOLE)
+    let (lost, gain, whole) = (u128::from(lost.0), u128::from(gain.0), u128::from(WHOLE));
+    u32::try_from(whole * gain / (lost + gain) + 1).unwrap_or(WHOLE).min(WHOLE)
 }
 
-/// The most that a worker may have unpaid so that rate × stake > (1 − rate) × unpaid: whoever makes all of it up loses more
+/// The most that a worker may have unpaid so that rate × lost > (1 − rate) × unpaid: whoever makes all of it up loses more
 /// than it wins, on average.
-pub fn exposure_max(stake: Amount, rate: u32) -> Amount {
-    let (stake, rate, whole) = (u128::from(stake.0), u128::from(rate), u128::from(WHOLE));
+pub fn exposure_max(lost: Amount, rate: u32) -> Amount {
+    let (lost, rate, whole) = (u128::from(lost.0), u128::from(rate), u128::from(WHOLE));
     if rate >= whole {
         return Amount(u64::MAX);
     }
-    let most = (rate * stake).div_ceil(whole - rate).saturating_sub(1);
+    let most = (rate * lost).div_ceil(whole - rate).saturating_sub(1);
     Amount(u64::try_from(most).unwrap_or(u64::MAX))
 }
 
@@ -84,12 +85,12 @@ pub struct RateView {
     pub rate: u32,
     /// The rate that its record calls for.
     pub by_record: u32,
-    /// The rate below which cheating would pay, with its stake and what it has unpaid.
+    /// The rate below which cheating would pay, with what it would lose and what it has unpaid.
     pub by_stake: u32,
     /// What is known of its answers.
     pub record: Record,
-    /// What it loses by a wrong answer.
-    pub stake: Amount,
+    /// What a verdict would take of its owner's stake.
+    pub loses: Amount,
     /// What it has unpaid.
     pub exposure: Amount,
     /// What it may have unpaid at the rate of its record; a single task may go beyond, at a higher rate.
@@ -97,16 +98,24 @@ pub struct RateView {
 }
 
 impl RateView {
-    /// The figures of a worker with this record and stake that has so much unpaid.
-    pub fn of(policy: &Policy, record: &Record, stake: Amount, exposure: Amount) -> Self {
+    /// The figures of a worker with this record that has so much to lose and so much unpaid.
+    pub fn of(policy: &Policy, record: &Record, loses: Amount, exposure: Amount) -> Self {
         let by_record = rate(record, policy);
         // Auditors in league with the liar find nothing, so more audits than the formula's are needed to find as much.
-        let (needed, whole) = (u64::from(rate_needed(stake, exposure)), u64::from(WHOLE));
+        let (needed, whole) = (u64::from(rate_needed(loses, exposure)), u64::from(WHOLE));
         let by_stake = (needed * whole).div_ceil(u64::from(policy.honest.max(1))).min(whole);
         let by_stake = u32::try_from(by_stake).expect("at most the whole");
-        let exposure_max = exposure_max(stake, policy.found(by_record));
+        let exposure_max = exposure_max(loses, policy.found(by_record));
         let record = *record;
-        Self { rate: by_record.max(by_stake), by_record, by_stake, record, stake, exposure, exposure_max }
+        Self { rate: by_record.max(by_stake), by_record, by_stake, record, loses, exposure, exposure_max }
+    }
+
+    /// Whether a worker that makes up all that it has unpaid loses by it: everything is audited, or what a verdict takes
+    /// outweighs what comes through, auditors in league with it reckoned in.
+    pub fn deters(&self, policy: &Policy) -> bool {
+        let (found, whole) = (u128::from(policy.found(self.rate)), u128::from(WHOLE));
+        let nothing = self.exposure == Amount::ZERO || self.rate >= WHOLE;
+        nothing || found * u128::from(self.loses.0) > (whole - found) * u128::from(self.exposure.0)
     }
 
     /// Whether the worker may take on one more task of this price before its unpaid work is checked. One task at a time is
@@ -122,9 +131,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn after(verdicts: &[Verdict]) -> Record {
+    fn after(marks: &[Mark]) -> Record {
         let mut record = Record::default();
-        verdicts.iter().for_each(|verdict| record.note(*verdict));
+        marks.iter().for_each(|mark| record.note(*mark));
         record
     }
 
@@ -140,23 +149,23 @@ mod tests {
     #[test]
     fn one_bad_verdict_resets_the_rate_and_trust_is_harder_to_earn_again() {
         let policy = Policy::default();
-        let mut record = after(&[Verdict::Good; 1000]);
-        record.note(Verdict::Bad);
+        let mut record = after(&[Mark::Good; 1000]);
+        record.note(Mark::Bad);
         assert_eq!(rate(&record, &policy), WHOLE);
-        let again = after(&[Verdict::Bad, Verdict::Good, Verdict::Good, Verdict::Good]);
-        assert!(rate(&again, &policy) > rate(&after(&[Verdict::Good; 3]), &policy));
+        let again = after(&[Mark::Bad, Mark::Good, Mark::Good, Mark::Good]);
+        assert!(rate(&again, &policy) > rate(&after(&[Mark::Good; 3]), &policy));
     }
 
     #[test]
     fn an_answer_that_was_given_up_takes_a_good_one_back() {
         assert_eq!(
-            after(&[Verdict::Good, Verdict::GivenUp, Verdict::GivenUp]),
+            after(&[Mark::Good, Mark::GivenUp, Mark::GivenUp]),
             Record { given_up: 2, ..Record::default() }
         );
     }
 
     #[test]
-    fn without_stake_everything_is_audited_and_one_task_is_held_at_a_time() {
+    fn with_nothing_to_lose_everything_is_audited_and_one_task_is_held_at_a_time() {
         let old = Record { good: 1_000_000, ..Record::default() };
         let idle = RateView::of(&Policy::default(), &old, Amount::ZERO, Amount::ZERO);
         assert!(idle.may_take(Amount::gln(1)));
@@ -175,21 +184,28 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_rate_needed_is_the_least_that_makes_cheating_a_loss(stake in 1..u64::MAX, gain in 1..u64::MAX) {
+        fn the_rate_needed_is_the_least_that_makes_cheating_a_loss(lost in 1..u64::MAX, gain in 1..u64::MAX) {
             let loses = |rate: u32| {
-                let found = u128::from(rate) * u128::from(stake);
+                let found = u128::from(rate) * u128::from(lost);
                 found > u128::from(WHOLE - rate) * u128::from(gain)
             };
-            let needed = rate_needed(Amount(stake), Amount(gain));
+            let needed = rate_needed(Amount(lost), Amount(gain));
             prop_assert!(loses(needed));
             prop_assert!(needed == 0 || !loses(needed - 1));
         }
 
         #[test]
-        fn within_the_exposure_the_rate_of_the_record_is_enough(good in 0..500_u32, stake in 1_000_000..u64::MAX / 8) {
+        fn whatever_is_at_stake_cheating_is_a_loss(good in 0..500_u32, loses in any::<u64>(), unpaid in any::<u64>()) {
             let (policy, record) = (Policy::default(), Record { good, ..Record::default() });
-            let idle = RateView::of(&policy, &record, Amount(stake), Amount::ZERO);
-            let full = RateView::of(&policy, &record, Amount(stake), idle.exposure_max);
+            let view = RateView::of(&policy, &record, Amount(loses), Amount(unpaid));
+            prop_assert!(view.deters(&policy), "{view:?}");
+        }
+
+        #[test]
+        fn within_the_exposure_the_rate_of_the_record_is_enough(good in 0..500_u32, lost in 1_000_000..u64::MAX / 8) {
+            let (policy, record) = (Policy::default(), Record { good, ..Record::default() });
+            let idle = RateView::of(&policy, &record, Amount(lost), Amount::ZERO);
+            let full = RateView::of(&policy, &record, Amount(lost), idle.exposure_max);
             // Rates are whole millionths, so the last one may be needed for rounding.
             prop_assert!(full.by_stake <= full.by_record + 2, "{full:?}");
             prop_assert!(!full.may_take(Amount(1)));

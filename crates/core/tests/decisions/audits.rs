@@ -19,6 +19,82 @@ fn wrong(start: &StartAttempt) -> Output {
     output(u64::from(start.index) + 1_000_000)
 }
 
+/// Everybody delivers, each liar something wrong of its own, until nothing more is started and nothing is left to draw.
+fn run_apart(network: &mut Network, liars: &[WorkerId], first: u8) {
+    for seed in 0..200 {
+        let starts = network.started();
+        for (worker, start) in &starts {
+            match liars.iter().position(|liar| liar == worker) {
+                Some(place) => {
+                    let lie = output(u64::from(start.index) + 1_000_000 * (place as u64 + 1));
+                    network.finish(*worker, start.attempt, 10, Outcome::Done(lie));
+                }
+                None => network.deliver(*worker, start, 10),
+            }
+        }
+        if network.core.round_to_draw().is_some() {
+            network.draw(first.wrapping_add(seed));
+        } else if starts.is_empty() {
+            return;
+        }
+    }
+    panic!("work never ends");
+}
+
+/// The proof of the first claim, and what state each of the liars is in, once one liar has checked another and both said
+/// something else.
+fn liars_meet(prepare: impl Fn(&mut Network)) -> (Network, gleaner_core::Proof, [State; 2]) {
+    for seed in 0..=255 {
+        let mut network = checking();
+        let liars = [network.join(offer("liar", 4000, 10)), network.join(offer("loner", 100, 10))];
+        prepare(&mut network);
+        let id = network.submit("ada", &job(vec![task("one")]));
+        run_apart(&mut network, &liars, seed);
+        assert_eq!(network.core.outputs(id, 0, 0, 1), [(0, output(0))], "the right bytes, whatever happens");
+        let proof = network.core.proofs(id, 0, 1).remove(0);
+        let loner = network.core.worker_view(liars[1]).expect("it is there").key;
+        let rivals = proof.audit.as_ref().map_or(&[][..], |audit| &audit.rivals);
+        if rivals.first() == Some(&loner) {
+            let state = |worker| network.core.worker_view(worker).expect("it is there").state;
+            let states = liars.map(state);
+            return (network, proof, states);
+        }
+    }
+    panic!("the lot never falls on the other liar");
+}
+
+#[test]
+fn two_who_lie_each_in_its_own_way_are_both_refuted() {
+    let (_, proof, states) = liars_meet(|network| {
+        for name in ["ann", "ben", "cid", "dot", "eve", "fay", "gus", "hal"] {
+            network.join(offer(name, 100, 10));
+        }
+    });
+    let audit = proof.audit.as_ref().expect("it was audited");
+    assert_eq!((proof.verdict, audit.rivals.len()), (Verdict::Refuted, 2), "the loner's answer, and the right one");
+    let last = audit.polls.last().expect("there was a vote");
+    assert_eq!(last.votes, [0, 1, 8], "nine were asked: one lies, eight computed the same");
+    assert_eq!(states, [State::Probation, State::Probation]);
+}
+
+#[test]
+fn a_referee_that_stands_alone_is_confirmed_by_somebody_else() {
+    let (network, proof, states) = liars_meet(|network| {
+        let referee = network.join(offer("referee", 100, 10));
+        let key = network.core.worker_view(referee).expect("it is there").key;
+        network.apply(gleaner_core::Event::WorkerManaged { key, managed: true });
+        network.join(offer("ann", 100, 10));
+        network.join(offer("ben", 100, 10));
+    });
+    let audit = proof.audit.as_ref().expect("it was audited");
+    assert_eq!((proof.verdict, audit.polls.len()), (Verdict::Refuted, 0), "so few leave it to the referee");
+    let name = |key| network.core.worker_view(network.core.worker_by_key(key).expect("it is known")).expect("is").offer.name;
+    let referees: Vec<String> = audit.referees.iter().map(name).collect();
+    assert_eq!(referees.len(), 2, "{referees:?}");
+    assert!(referees[0] == "referee" && ["ann", "ben"].contains(&referees[1].as_str()), "{referees:?}");
+    assert_eq!(states, [State::Probation, State::Probation]);
+}
+
 /// Everybody delivers, the liars something wrong, until nothing more is started and nothing is left to draw.
 pub fn run(network: &mut Network, liars: &[WorkerId]) {
     for seed in 0..200 {

@@ -11,6 +11,7 @@ mod failures;
 mod graph;
 mod guides;
 mod leases;
+mod losses;
 mod managed;
 mod network;
 mod orders;

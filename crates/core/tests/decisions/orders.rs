@@ -1,6 +1,6 @@
 use crate::network::{Network, job, offer, task};
 use gleaner_core::ledger::Account;
-use gleaner_core::{Closing, Effect, Event, Params, Ticket};
+use gleaner_core::{ChainTerms, Closing, Effect, Event, Params, Ticket};
 use gleaner_wire::api::JobState;
 use gleaner_wire::{Address, Amount, Hash, JobId, Millis, Offer, Order, SignedOrder, WorkerId};
 
@@ -99,7 +99,9 @@ fn a_settled_order_leaves_the_books_empty() {
     let id = submit(&mut network, placed).expect("it is taken");
     // A share that a later vote changes does not change this job's.
     network.apply(Event::OrderLocked { job: id, share_points: 2000 });
-    network.apply(Event::TermsSeen { share_points: 100, stake_min: Amount::gln(10) });
+    let stake_min = Amount::gln(10);
+    let terms = ChainTerms { share_points: 100, stake_min, work_lock: Amount::gln(1), slash_points: 5000 };
+    network.apply(Event::TermsSeen(terms));
     let (_, start) = network.started_one();
     network.deliver(worker, &start, 2000);
     let receipts = network.core.receipts(id, 0, 10);

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use gleaner_wire::check::{Check, Compared};
-use gleaner_wire::receipt::{Answer, Audit, Deduction, Draw, Facts, Seed, TaskReceipt, claim_hash};
+use gleaner_wire::receipt::{Answer, Audit, Deduction, Draw, Facts, Seed, Side, TaskReceipt, claim_hash};
 use gleaner_wire::{Hash, WorkerKey};
 
 use crate::output::data;
@@ -96,7 +96,7 @@ fn check(check: &Check) -> String {
         Check::Numeric { absolute, relative, .. } => {
             format!("as numbers, {absolute} or {relative} of their size apart")
         }
-        Check::Image { pixel, perceptual } => {
+        Check::Image { pixel, perceptual, .. } => {
             format!("as pictures, {pixel} of 65535 a channel and {perceptual} millionths of structure apart")
         }
         Check::Program { input } => format!("by the requester's program, input {input}"),
@@ -123,15 +123,12 @@ fn audit(audit: &Audit) -> Vec<String> {
     let mut lines =
         vec![format!("{} could be asked, {gone} gave no answer", words::count(audit.jurors.len() as u64, "juror"))];
     lines.extend(audit.answers.iter().map(|answer| {
-        let referee = if audit.referee == Some(answer.auditor) { " (referee)" } else { "" };
-        format!("{}{referee} {}", short(&answer.auditor), said(answer))
+        let asked = if audit.referees.contains(&answer.auditor) { " (asked after the polls)" } else { "" };
+        format!("{}{asked} {}", short(&answer.auditor), said(answer))
     }));
     for (number, poll) in audit.polls.iter().enumerate().skip(1) {
-        let asked = poll.drawn.len();
-        lines.push(format!(
-            "poll {number} of {asked}: {} for the claim, {} for another answer",
-            poll.agree, poll.differ
-        ));
+        let (asked, votes) = (poll.drawn.len(), votes(&poll.votes));
+        lines.push(format!("poll {number} of {asked}: {votes}"));
     }
     lines
 }
@@ -140,11 +137,20 @@ fn said(answer: &Answer) -> String {
     let result = answer.commitment.claim.output.map_or_else(|| "nothing".to_owned(), |output| brief(&output));
     let apart = match answer.distance {
         0 => "the same".to_owned(),
-        Compared::TOLERATED.. if !answer.agrees => "another result".to_owned(),
+        Compared::TOLERATED.. if answer.side != Side::Claim => "another result".to_owned(),
         distance => format!("{}.{:02} % of what is tolerated away", distance / 10_000, distance % 10_000 / 100),
     };
-    let agrees = if answer.agrees { "agrees" } else { "differs" };
+    let agrees = match answer.side {
+        Side::Claim => "agrees".to_owned(),
+        Side::Rival(_) | Side::Alone => format!("differs, for {}", answer.side),
+    };
     format!("{agrees}: it computed {result}, {apart}")
+}
+
+/// How many are for what.
+fn votes(votes: &[u32]) -> String {
+    let sides = votes.iter().enumerate().map(|(place, votes)| format!("{votes} for {}", Side::at(place)));
+    sides.collect::<Vec<_>>().join(", ")
 }
 
 fn payout(facts: &Facts) -> String {

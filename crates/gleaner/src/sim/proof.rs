@@ -10,8 +10,7 @@ use crate::output::{data, json, say};
 use crate::table::{Align, Table};
 use crate::words::{grouped, span};
 
-/// A task of these worlds takes a minute.
-const TASK_MS: u64 = 60_000;
+const MINUTE_MS: u64 = 60_000;
 
 /// Runs every world of the table and prints what came out.
 pub fn perform(jobs: u64, seed: u64, threads: usize, as_json: bool) -> Result<ExitCode> {
@@ -31,10 +30,12 @@ fn print(rows: &[Row], jobs: u64, seed: u64) -> Result<()> {
     let steady = jobs * STEADY_AFTER_PERCENT / 100;
     data(&format!("seed {seed}, {} tasks in each world, steady state after {}", grouped(jobs), grouped(steady)))?;
     data(&policy_line(&Policy::default()))?;
+    data("a task of a minute costs 0.003 to 0.012 GLN, a verdict takes 0.5 GLN, the second one puts an owner out")?;
     for (group, title) in [
         (Group::Lying, "Liars"),
         (Group::Other, "Other ways to cheat, and machines that differ (liars collude and build trust first)"),
         (Group::Without, "If audits could be told from paid work (the same liars)"),
+        (Group::Dear, "Tasks that cost more beside what a verdict takes (liars collude and build trust first)"),
         (Group::Limit, "Until it breaks: colluding liars who are back at once with a new stake"),
     ] {
         let mut table = Table::new([
@@ -58,13 +59,14 @@ fn print(rows: &[Row], jobs: u64, seed: u64) -> Result<()> {
 
 fn cells(row: &Row) -> [String; 9] {
     let outcome = &row.outcome;
+    let task_ms = MINUTE_MS * u64::from(row.setting.minutes);
     let goal = match (row.goal, row.holds) {
         (None, _) => "",
         (Some(_), true) => "holds",
         (Some(_), false) => "FAILS",
     };
     let out =
-        if outcome.exclusions == 0 { "never".to_owned() } else { span(Millis(outcome.tasks_until_out * TASK_MS)) };
+        if outcome.exclusions == 0 { "never".to_owned() } else { span(Millis(outcome.tasks_until_out * task_ms)) };
     [
         format!("{} %", row.setting.liars / 10),
         row.name.clone(),

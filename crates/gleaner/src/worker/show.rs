@@ -60,16 +60,38 @@ fn tested(worker: &WorkerView, device: usize, runtime: Runtime) -> String {
 fn audits(audits: &AuditsView) -> String {
     let percent = |share: u32| format!("{}.{:02} %", share / 10_000, share / 100 % 100);
     format!(
-        "{} of its results are computed again by others: {} by its record ({} right in a row, {} wrong ever, {} not given), {} by its stake ({} staked, {} unpaid of at most {})\n",
+        "{} of its results are computed again by others: {} by its record ({} right in a row, {} wrong ever, {} not given), {} by what a verdict would take ({} of the {} staked; {} unpaid of at most {})\n{}",
         percent(audits.rate),
         percent(audits.by_record),
         words::grouped(audits.good.into()),
         words::grouped(audits.bad.into()),
         words::grouped(audits.given_up.into()),
         percent(audits.by_stake),
+        words::money(audits.loses),
         words::money(audits.stake),
         words::money(audits.exposure),
         words::money(audits.exposure_max),
+        cheating(audits),
+    )
+}
+
+/// What making up all that is unpaid would cost and bring on average; nothing where nobody has anything to lose.
+fn cheating(audits: &AuditsView) -> String {
+    const WHOLE: u64 = 1_000_000;
+    if audits.loses == Amount::ZERO {
+        return String::new();
+    }
+    let found = u64::from(audits.rate) * u64::from(audits.honest) / WHOLE;
+    let share = |of: Amount, part: u64| {
+        let amount = u128::from(of.0) * u128::from(part) / u128::from(WHOLE);
+        words::money(Amount(u64::try_from(amount).unwrap_or(u64::MAX)))
+    };
+    format!(
+        "making all of that up would cost {} and bring {} on average, with {}.{} % of those who check being honest\n",
+        share(audits.loses, found),
+        share(audits.exposure, WHOLE - found),
+        audits.honest / 10_000,
+        audits.honest / 1000 % 10,
     )
 }
 
@@ -130,5 +152,36 @@ fn bonds(worker: &WorkerView) -> String {
     match worker.forfeited {
         Amount::ZERO => String::new(),
         lost => format!(", and lost {} in bonds: it won auctions and did not start", words::money(lost)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_figures_of_the_formula_are_shown() {
+        let figures = AuditsView {
+            rate: 45_000,
+            by_record: 45_000,
+            by_stake: 28_015,
+            good: 200,
+            bad: 0,
+            given_up: 1,
+            stake: Amount::gln(10),
+            loses: Amount(500_000_000),
+            honest: 700_000,
+            exposure: Amount(10_000_000),
+            exposure_max: Amount(16_262_261),
+        };
+        assert_eq!(
+            audits(&figures),
+            "4.50 % of its results are computed again by others: 4.50 % by its record (200 right in a row, 0 wrong ever, \
+             1 not given), 2.80 % by what a verdict would take (0.5 GLN of the 10 GLN staked; 0.01 GLN unpaid of at most \
+             0.016262261 GLN)\nmaking all of that up would cost 0.01575 GLN and bring 0.009685 GLN on average, with \
+             70.0 % of those who check being honest\n"
+        );
+        let nothing = AuditsView { loses: Amount::ZERO, ..figures };
+        assert!(!audits(&nothing).contains("making all of that up"));
     }
 }

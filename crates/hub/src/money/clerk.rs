@@ -10,7 +10,7 @@ use super::{Money, Trouble};
 use crate::keeper::Handle;
 use crate::proof::Receipts;
 use gleaner_chain::order::Settlement;
-use gleaner_core::Event;
+use gleaner_core::{ChainTerms, Event};
 use gleaner_wire::{Address, JobId};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -131,9 +131,10 @@ impl Clerk {
         }
         let terms = self.money.market.terms().await?;
         let (share_points, stake_min) = (terms.share_points, terms.stake_min);
-        let known = self.keeper.ask(|core| (core.params().platform_share_points, core.params().stake_min)).await?;
-        if known != (share_points, stake_min) {
-            self.keeper.tell(Event::TermsSeen { share_points, stake_min }).await?;
+        let (work_lock, slash_points) = (terms.work_lock, terms.slash_points);
+        let terms = ChainTerms { share_points, stake_min, work_lock, slash_points };
+        if self.keeper.ask(|core| core.chain_terms()).await? != terms {
+            self.keeper.tell(Event::TermsSeen(terms)).await?;
         }
         self.terms_read = Some(Instant::now());
         Ok(())

@@ -1,8 +1,8 @@
 //! The draw of rounds: their claims are fixed on the chain, and the block after that is chance.
-use super::{Money, Trouble};
+use super::Money;
 use gleaner_chain::order::Domain;
 use gleaner_wire::commit::Tree;
-use gleaner_wire::{Amount, Hash};
+use gleaner_wire::Hash;
 
 impl Money {
     /// What lots are drawn from for a round with these claims, and the proof of where it comes from.
@@ -15,11 +15,5 @@ impl Money {
     /// What tells orders of this chain and contract from others.
     pub(crate) fn domain(&self) -> &Domain {
         &self.domain
-    }
-
-    /// What a verdict takes of the stake of whoever was wrong.
-    pub(crate) async fn penalty(&self) -> Result<Amount, Trouble> {
-        let terms = self.market.terms().await?;
-        Ok(terms.work_lock.basis_points(terms.slash_points))
     }
 }

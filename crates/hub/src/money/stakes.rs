@@ -3,7 +3,8 @@ use super::clerk::Clerk;
 use super::{Money, Trouble, convert};
 use crate::keeper::Handle;
 use gleaner_core::Event;
-use gleaner_wire::Address;
+use gleaner_chain::order::Order;
+use gleaner_wire::{Address, Amount};
 
 /// Providers whose stake is looked at in a round.
 const STAKES_PER_ROUND: usize = 16;
@@ -23,6 +24,19 @@ impl Clerk {
 }
 
 impl Money {
+    /// Tells the core what is locked of the stake of those whose claims are about to be drawn, as far as it has not heard: that
+    /// is what they stand to lose. Of whom nothing is locked everything is audited.
+    pub(crate) async fn see_locks(&self, keeper: &Handle) -> Result<(), Trouble> {
+        for (job, signed, provider) in keeper.ask(|core| core.locks_unseen()).await? {
+            let order = Order::from(&signed.order).id(&self.domain);
+            let locked = self.market.lock_of(order, convert::address(provider)).await?;
+            if locked > Amount::ZERO {
+                keeper.tell(Event::LockSeen { job, provider, locked }).await?;
+            }
+        }
+        Ok(())
+    }
+
     /// Tells the core of a provider's stake if it has changed.
     pub(crate) async fn see_stake(&self, keeper: &Handle, provider: Address) -> Result<(), Trouble> {
         let stake = self.market.stake_of(convert::address(provider)).await?;

@@ -1,14 +1,14 @@
 //! Receipts out of what is written down: the judged claims of a job, what workers signed, and how rounds were drawn.
 use crate::journal::{self, Archive};
 use crate::keeper::{Handle, Unavailable};
-use crate::money::{Money, Trouble};
+use crate::money::Money;
 use crate::proof::{Round, Rounds};
 use ed25519_dalek::SigningKey;
 use gleaner_core::Proof;
 use gleaner_receipt::{Drawn, Filed, Missing, Parts, SignedBatch, make};
 use gleaner_wire::receipt::{Bytes, Ordered, Seed, Signature, TaskReceipt};
-use gleaner_wire::{Amount, AttemptId, Hash, JobId, SignedOrder, WorkerKey};
-use std::collections::{BTreeMap, HashMap};
+use gleaner_wire::{AttemptId, Hash, JobId, SignedOrder, WorkerKey};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Receipts made for one question at most; who wants more asks again.
@@ -28,9 +28,6 @@ pub(crate) enum Unmade {
     /// What is written down of rounds could not be read.
     #[error("what is written down of rounds could not be read: {0}")]
     Rounds(#[from] rusqlite::Error),
-    /// The chain did not answer.
-    #[error(transparent)]
-    Chain(#[from] Box<Trouble>),
     /// Something that a receipt needs is not there.
     #[error(transparent)]
     Missing(#[from] Missing),
@@ -64,7 +61,6 @@ impl Receipts {
     pub(crate) async fn of(&self, job: JobId, first: usize, count: usize) -> Result<Vec<TaskReceipt>, Unmade> {
         let mut known = self.chain(job);
         let order = self.order(job).await?;
-        let penalty = self.penalty().await?;
         let mut made = Vec::new();
         let end = first.saturating_add(count.min(RECEIPTS_MAX));
         let mut next = known.len().min(first);
@@ -75,7 +71,7 @@ impl Receipts {
             }
             for proof in proofs {
                 let previous = next.checked_sub(1).map(|before| known[before]);
-                let receipt = self.make(&proof, next as u64, previous, order.clone(), penalty).await?;
+                let receipt = self.make(&proof, next as u64, previous, order.clone()).await?;
                 if next == known.len() {
                     known.push(receipt.hash);
                 }
@@ -110,14 +106,11 @@ impl Receipts {
         number: u64,
         previous: Option<Hash>,
         order: Option<Ordered>,
-        penalty: Amount,
     ) -> Result<TaskReceipt, Unmade> {
         let audit = proof.audit.iter().flat_map(|audit| audit.answers.iter());
         let senders = audit.map(|answer| (answer.key, answer.batch)).chain([(proof.worker, proof.batch)]);
         let mut batches = HashMap::new();
-        let mut stakes = BTreeMap::new();
         for (key, batch) in senders {
-            stakes.insert(key, penalty);
             if let Some(signed) = self.archive.signed_claims(batch).await? {
                 let signature = signed.signature.try_into().map(Signature);
                 if let Ok(signature) = signature {
@@ -140,7 +133,6 @@ impl Receipts {
             previous,
             round,
             batch: &batch,
-            stakes,
         };
         Ok(make(Parts::of(proof, filed)?, &self.signer))
     }
@@ -166,13 +158,6 @@ impl Receipts {
             None => self.archive.ended_order(job).await?.map(|(ended, _)| ended.signed),
         };
         Ok(signed.map(|signed| gleaner_receipt::ordered(signed, money.domain())))
-    }
-
-    async fn penalty(&self) -> Result<Amount, Unmade> {
-        match &self.money {
-            Some(money) => money.penalty().await.map_err(|trouble| Unmade::Chain(Box::new(trouble))),
-            None => Ok(Amount::ZERO),
-        }
     }
 
     fn chain(&self, job: JobId) -> Vec<Hash> {

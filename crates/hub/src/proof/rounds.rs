@@ -108,7 +108,7 @@ impl Drawing {
             let Some((number, leaves)) = next else { return };
             loop {
                 let drawn = tokio::select! {
-                    drawn = self.draw(number, &leaves, money.as_deref()) => drawn,
+                    drawn = self.draw(number, &leaves, &keeper, money.as_deref()) => drawn,
                     _ = stopping.changed() => return,
                 };
                 match drawn {
@@ -127,7 +127,22 @@ impl Drawing {
         }
     }
 
-    async fn draw(&self, number: u64, leaves: &[Hash], money: Option<&Money>) -> Result<Hash, String> {
+    /// The seed of a round, which the core acts on next; by then it knows what everybody in the round has to lose.
+    async fn draw(
+        &self,
+        number: u64,
+        leaves: &[Hash],
+        keeper: &Handle,
+        money: Option<&Money>,
+    ) -> Result<Hash, String> {
+        let seed = self.seed(number, leaves, money).await?;
+        if let Some(money) = money {
+            money.see_locks(keeper).await.map_err(|trouble| trouble.to_string())?;
+        }
+        Ok(seed)
+    }
+
+    async fn seed(&self, number: u64, leaves: &[Hash], money: Option<&Money>) -> Result<Hash, String> {
         let rounds = self.rounds.clone();
         let known = blocking(move || rounds.get(number)).await?;
         if let Some(round) = known.filter(|round| round.leaves == leaves) {

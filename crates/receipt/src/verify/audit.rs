@@ -1,14 +1,20 @@
 //! The audit: who could be asked, whom the lots fell on, what they answered, and how that compares.
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
 use gleaner_core::proof;
-use gleaner_wire::check::{Check as Rule, Compared};
-use gleaner_wire::receipt::{Answer, Audit, Facts, JURORS_MAX, Juror, Poll, Verdict, claim_hash};
+use gleaner_wire::check::Compared;
+use gleaner_wire::receipt::{
+    Answer, Audit, Facts, JURORS_MAX, Juror, Poll, REFEREES_MAX, RIVALS_MAX, Side, Verdict, claim_hash,
+};
 use gleaner_wire::{Hash, WorkerKey};
 
 use super::Check;
 use crate::fault::or_nothing;
 use crate::reckon;
+
+/// What is tolerated where nothing is learned.
+const CHECKS_OWN: RangeInclusive<u64> = Compared::TOLERATED..=Compared::TOLERATED;
 
 impl Check<'_> {
     pub(super) fn audit(&mut self, facts: &Facts) {
@@ -24,17 +30,23 @@ impl Check<'_> {
                 );
             }
         };
-        if audit.jurors.len() > JURORS_MAX {
-            let says = audit.jurors.len();
-            return self.faults.impossible("the number of jurors", says, format!("at most {JURORS_MAX}"));
+        let bounds = [
+            ("the number of jurors", audit.jurors.len(), JURORS_MAX),
+            ("the number of different answers", audit.rivals.len(), RIVALS_MAX),
+            ("the number of referees", audit.referees.len(), REFEREES_MAX),
+        ];
+        if let Some((what, says, most)) = bounds.into_iter().find(|(_, says, most)| says > most) {
+            return self.faults.impossible(what, says, format!("at most {most}"));
         }
         self.jurors(facts, audit);
         let claim = claim_hash(&facts.commitment.claim);
         for (number, poll) in (0..).zip(&audit.polls) {
             self.poll(number, audit, poll, &seed, &claim);
         }
+        self.rivals(facts, audit);
         self.answers(facts, audit);
         self.votes(facts, audit);
+        self.referees(facts, audit, &seed, &claim);
     }
 
     /// Nobody judges itself, and every owner stands once among those whom lots are drawn for.
@@ -50,9 +62,64 @@ impl Check<'_> {
                 self.faults.impossible("a juror", says, rule);
             }
         }
-        if audit.referee.is_some_and(|referee| keys.contains(&referee)) {
-            let rule = "somebody else than the worker and the jurors";
-            self.faults.impossible("the referee", or_nothing(audit.referee), rule);
+    }
+
+    /// Rivals are those who answered, and whose answers differ from the claim and from each other as far as can be seen.
+    fn rivals(&mut self, facts: &Facts, audit: &Audit) {
+        for (place, key) in (1..).zip(&audit.rivals) {
+            let what = format!("the answer with the number {place}");
+            let Some(answer) = reckon::answer_of(audit, key) else {
+                self.faults.impossible(what, format!("that of {key}"), "the answer of somebody who gave one");
+                continue;
+            };
+            let says = answer.side;
+            self.faults.same(&format!("the side of {key}"), &says, &Side::at(place), || what.clone());
+            let earlier = audit.rivals[..place - 1].iter().filter_map(|other| reckon::answer_of(audit, other));
+            let others = earlier.map(|other| &other.commitment.claim).chain([&facts.commitment.claim]);
+            let same = |other| reckon::compared(facts.check, other, &answer.commitment.claim) == Some(Compared::SAME);
+            if others.into_iter().any(same) {
+                let rule = "another one than the claim's and those of the rivals before it";
+                self.faults.impossible(what, or_nothing(answer.commitment.claim.output), rule);
+            }
+        }
+    }
+
+    /// Those who were asked after the polls: the platform's own first, then jurors as the lot has it, and no more than it took.
+    fn referees(&mut self, facts: &Facts, audit: &Audit, seed: &Hash, claim: &Hash) {
+        let is_juror = |key: &WorkerKey| audit.jurors.iter().any(|juror| juror.key == *key);
+        let worker = facts.placement.worker;
+        if let Some(first) = audit.referees.first().filter(|key| is_juror(key) || **key == worker) {
+            let rule = "one of the platform's own, and neither a juror nor the worker";
+            self.faults.impossible("the first referee", first, rule);
+        }
+        let polled: BTreeSet<&WorkerKey> = audit.polls.iter().flat_map(|poll| &poll.drawn).collect();
+        let lots = proof::auditors(
+            seed,
+            claim,
+            proof::REFEREE_LOT,
+            &reckon::candidates(&audit.jurors),
+            audit.jurors.len(),
+        );
+        let left = lots.into_iter().map(|at| &audit.jurors[at]).filter(|juror| !polled.contains(&juror.key));
+        let asked: Vec<WorkerKey> = audit.referees.iter().copied().filter(is_juror).collect();
+        let mut expected = Vec::new();
+        for juror in left {
+            let is_next = asked.get(expected.len()) == Some(&juror.key);
+            if expected.len() < asked.len() && (is_next || !juror.gone) {
+                expected.push(juror.key);
+            }
+        }
+        if expected != asked {
+            let reason = format!("the lot by the seed {seed} among those who had not answered");
+            self.faults.differs("who was asked to confirm", names(&asked), names(&expected), reason);
+        }
+        let enough = |without: &usize| matches!(reckon::last_word(audit, *without), proof::Last::Decided(_));
+        if (1..=audit.referees.len()).any(|without| enough(&without)) {
+            let says = audit.referees.len();
+            self.faults.impossible("the number of referees", says, "fewer, because that decides");
+        }
+        for key in audit.referees.iter().filter(|key| reckon::answer_of(audit, key).is_none()) {
+            self.faults.impossible(format!("the answer of {key}"), "missing", "there, because it was asked");
         }
     }
 
@@ -74,10 +141,12 @@ impl Check<'_> {
             let what = format!("who was asked in poll {number}");
             self.faults.differs(what, names(&poll.drawn), names(&expected), reason);
         }
-        let (agree, differ) = reckon::count(audit, &poll.drawn);
-        let reason = || "the answers".to_owned();
-        self.faults.same(&format!("the number of those who agree in poll {number}"), &poll.agree, &agree, reason);
-        self.faults.same(&format!("the number of those who differ in poll {number}"), &poll.differ, &differ, reason);
+        let votes = reckon::count(audit, &poll.drawn);
+        if poll.votes != votes {
+            let says = |votes: &[u32]| votes.iter().map(u32::to_string).collect::<Vec<_>>().join(" to ");
+            let what = format!("the votes in poll {number}");
+            self.faults.differs(what, says(&poll.votes), says(&votes), "the answers");
+        }
         for auditor in poll.drawn.iter().filter(|auditor| reckon::answer_of(audit, auditor).is_none()) {
             self.faults.impossible(format!("the answer of {auditor} in poll {number}"), "missing", "there");
         }
@@ -102,7 +171,7 @@ impl Check<'_> {
                 self.faults.impossible("the number of answers", format!("two of {auditor}"), "one of each");
             }
             // A vote that was broken off because its job ended leaves answers that no poll has counted.
-            let counts = asked.contains(auditor) || audit.referee == Some(*auditor);
+            let counts = asked.contains(auditor) || audit.referees.contains(auditor);
             if !counts && facts.verdict != Verdict::Undecided {
                 self.faults.impossible(&*what, "an answer", "left out, because no lot fell on it");
             }
@@ -112,39 +181,71 @@ impl Check<'_> {
 
     /// What the results compare to, as far as that can be seen from their hashes.
     fn comparison(&mut self, facts: &Facts, audit: &Audit, answer: &Answer) {
-        let Answer { auditor, commitment, agrees, distance, like_rival } = answer;
+        let Answer { auditor, commitment, side, distance, tolerated } = answer;
         let (ours, theirs) = (&facts.commitment.claim, &commitment.claim);
         let known = reckon::compared(facts.check, ours, theirs);
-        let right = known.unwrap_or(measured(facts.check, answer));
+        let right = known.unwrap_or(Compared { agrees: distance <= tolerated, distance: *distance });
         let reason = || match known {
             Some(_) => format!("its result {} beside {}", or_nothing(theirs.output), or_nothing(ours.output)),
-            None => format!("a distance of {distance} where {} is tolerated", Compared::TOLERATED),
+            None => format!("a distance of {distance} where {tolerated} is tolerated"),
         };
+        self.tolerated(facts, answer);
         self.faults.same(&format!("the distance of the answer of {auditor}"), distance, &right.distance, reason);
-        self.faults.same(&format!("whether {auditor} agrees"), agrees, &right.agrees, reason);
-        let rival = reckon::first_answer(audit).filter(|rival| !rival.agrees);
-        let like = match (agrees, rival) {
-            (true, _) | (false, None) => None,
-            (false, Some(rival)) => {
-                let known = reckon::compared(facts.check, &rival.commitment.claim, theirs);
-                known.map(|known| known.agrees).or(*like_rival).or(Some(false))
-            }
-        };
-        if like != *like_rival {
-            let reason = format!("its result {}", or_nothing(theirs.output));
-            let what = format!("whether {auditor} agrees with the first that differs");
-            self.faults.differs(what, or_nothing(*like_rival), or_nothing(like), reason);
+        let agrees = reckon::agrees(answer);
+        self.faults.same(&format!("whether {auditor} agrees"), &agrees, &right.agrees, reason);
+        if !right.agrees {
+            let sided = self.side(facts, audit, answer);
+            let reason = || format!("its result {}", or_nothing(theirs.output));
+            self.faults.same(&format!("whom {auditor} agrees with"), side, &sided, reason);
+        }
+        if *side == Side::Alone && audit.rivals.len() < RIVALS_MAX {
+            self.faults.impossible(format!("whom {auditor} agrees with"), side, "one of the different answers, or its own");
         }
         if known.is_none() {
             self.believe(format!(
-                "the answer of {auditor} is {distance} millionths of what is tolerated from the claim"
+                "the answer of {auditor} is {distance} millionths of what the check tolerates from the claim"
             ));
         }
     }
 
+    /// No less is tolerated than the check does; more only where the job lets the hub learn it.
+    fn tolerated(&mut self, facts: &Facts, answer: &Answer) {
+        let Answer { auditor, tolerated, .. } = answer;
+        let bounds = if facts.check.learns() { Compared::TOLERATED..=u64::MAX - 1 } else { CHECKS_OWN };
+        if !bounds.contains(tolerated) {
+            let rule = match facts.check.learns() {
+                true => "at least a million, and not everything",
+                false => "a million, which is what the check says",
+            };
+            self.faults.impossible(format!("what is tolerated of {auditor}"), tolerated, rule);
+        } else if *tolerated > Compared::TOLERATED {
+            self.believe(format!(
+                "honest devices like these two were seen to differ by {tolerated} millionths of what the check tolerates"
+            ));
+        }
+    }
+
+    /// Which side an answer that differs from the claim is on, as far as hashes tell; where they do not, the hub is believed.
+    fn side(&self, facts: &Facts, audit: &Audit, answer: &Answer) -> Side {
+        let theirs = &answer.commitment.claim;
+        for (place, key) in (1..).zip(&audit.rivals) {
+            let Some(rival) = reckon::answer_of(audit, key) else { continue };
+            if *key == answer.auditor {
+                return Side::at(place);
+            }
+            match reckon::compared(facts.check, &rival.commitment.claim, theirs) {
+                Some(compared) if compared.agrees => return Side::at(place),
+                Some(_) => (),
+                None if answer.side == Side::at(place) => return answer.side,
+                None => (),
+            }
+        }
+        Side::Alone
+    }
+
     /// There is a vote if the first answer differs, and no more of it than it takes.
     fn votes(&mut self, facts: &Facts, audit: &Audit) {
-        let is_contested = reckon::first_answer(audit).is_some_and(|first| !first.agrees);
+        let is_contested = reckon::first_answer(audit).is_some_and(|first| !reckon::agrees(first));
         let samples = if is_contested { reckon::samples(&audit.jurors) } else { 0..=0 };
         if !samples.contains(&audit.sample) {
             let rule = format!("{} to {} with these jurors and answers", samples.start(), samples.end());
@@ -158,24 +259,19 @@ impl Check<'_> {
             self.faults.impossible("the number of polls", says, format!("{needed}, because that decides"));
         }
         let (step, _) = reckon::vote(audit);
-        let open = is_contested && step == proof::Step::Undecided && !reckon::is_unrepeatable(audit);
-        if audit.referee.is_some() && !open {
-            let rule = "nobody, because it was decided without one";
-            self.faults.impossible("the referee", or_nothing(audit.referee), rule);
+        let open = is_contested && step == proof::Step::Undecided;
+        if !audit.referees.is_empty() && !open {
+            let rule = "nobody, because it was decided without";
+            self.faults.impossible("who was asked after the polls", names(&audit.referees), rule);
+        }
+        if audit.rivals.len() > audit.answers.len() || (!is_contested && !audit.rivals.is_empty()) {
+            let says = audit.rivals.len();
+            self.faults.impossible("the number of different answers", says, "that of the answers which differ");
         }
         if is_contested && step == proof::Step::Again && facts.verdict == Verdict::Undecided {
             self.believe("the job ended while a vote was under way");
         }
     }
-}
-
-/// What a measured distance says. What machines were seen to differ by may be tolerated beyond the job's own tolerance, if
-/// the job wants that; how much that is, the hub knows.
-fn measured(check: Rule, answer: &Answer) -> Compared {
-    let right = Compared::at(answer.distance);
-    let learns = matches!(check, Rule::Numeric { learned: true, .. });
-    let agrees = right.agrees || (learns && answer.agrees && right != Compared::APART);
-    Compared { agrees, ..right }
 }
 
 fn names(keys: &[WorkerKey]) -> String {

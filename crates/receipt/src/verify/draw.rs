@@ -31,9 +31,9 @@ impl Check<'_> {
     }
 
     fn rate(&mut self, facts: &Facts, record: &Record, rate: u32) {
-        let Record { good, bad, stake, exposure } = record;
+        let Record { good, bad, loses, exposure } = record;
         self.faults.same("the worker's rate in millionths", &rate, &reckon::rate(record), || {
-            let money = format!("a stake of {} with {} unpaid", money(*stake), money(*exposure));
+            let money = format!("{} to lose with {} unpaid", money(*loses), money(*exposure));
             format!("a record of {good} good and {bad} bad answers and {money}")
         });
         let gross = facts.price.gross;

@@ -42,13 +42,13 @@ impl Check<'_> {
                 self.faults.differs(format!("deduction {at}"), says, reckoned, "the verdict on their answers");
             }
         }
-        let stake = facts.draw.as_ref().map(|draw| draw.record.stake);
+        let loses = facts.draw.as_ref().map(|draw| draw.record.loses);
         let own = facts.deductions.iter().find(|deduction| deduction.worker == facts.placement.worker);
-        if let (Some(stake), Some(own)) = (stake, own)
-            && own.amount > stake
+        if let (Some(loses), Some(own)) = (loses, own)
+            && own.amount != loses
         {
-            let rule = format!("at most its stake of {}", money(stake));
-            self.faults.impossible("what the worker loses", money(own.amount), rule);
+            let reason = "what it had to lose when the lot was drawn";
+            self.faults.differs("what the worker loses", money(own.amount), money(loses), reason);
         }
     }
 }

@@ -2,7 +2,7 @@
 use gleaner_receipt::sample::{Case, World};
 use gleaner_receipt::{guilty, verify};
 use gleaner_wire::Amount;
-use gleaner_wire::receipt::{Payout, Verdict};
+use gleaner_wire::receipt::{Payout, Side, Verdict};
 
 /// What each case must come to.
 pub fn verdict(case: Case) -> Verdict {
@@ -10,7 +10,7 @@ pub fn verdict(case: Case) -> Verdict {
         Case::NotDrawn => Verdict::NotDrawn,
         Case::Agreed | Case::Close => Verdict::Agreed,
         Case::Upheld => Verdict::Upheld,
-        Case::Refuted | Case::Refereed => Verdict::Refuted,
+        Case::Refuted | Case::TwoLies | Case::Refereed | Case::Confirmed => Verdict::Refuted,
         Case::Undecided => Verdict::Undecided,
         Case::NotRepeatable => Verdict::NotRepeatable,
         Case::NobodyToCheck => Verdict::NobodyToCheck,
@@ -44,10 +44,22 @@ fn a_refuted_claim_costs_the_worker_and_its_friend_and_nobody_else() {
     let facts = &receipt.facts;
     assert_eq!((facts.payout, facts.price.sum_after), (Payout::default(), facts.price.sum_before));
     let audit = facts.audit.as_ref().expect("it was audited");
-    let friend = audit.answers.iter().find(|answer| answer.agrees).expect("one agrees with the liar");
+    let friend = audit.answers.iter().find(|answer| answer.side == Side::Claim).expect("one agrees with the liar");
     let losers: Vec<_> = facts.deductions.iter().map(|deduction| deduction.worker).collect();
     assert_eq!(losers, [facts.placement.worker, friend.auditor]);
     assert_eq!(guilty(&receipt), Ok(true));
+}
+
+#[test]
+fn whoever_lies_in_its_own_way_loses_beside_the_worker() {
+    for case in [Case::TwoLies, Case::Confirmed] {
+        let receipt = World::new().receipt(case);
+        let audit = receipt.facts.audit.as_ref().expect("it was audited");
+        let first = audit.polls[0].drawn[0];
+        assert_eq!(audit.rivals.len(), 2, "{case:?}: the first juror's answer, and that of all others");
+        let losers: Vec<_> = receipt.facts.deductions.iter().map(|deduction| deduction.worker).collect();
+        assert_eq!(losers, [receipt.facts.placement.worker, first], "{case:?}");
+    }
 }
 
 #[test]

@@ -1,26 +1,10 @@
 //! What a hub's core writes down of a judged claim is enough to make its receipt.
-use std::collections::BTreeMap;
-
 use gleaner_core::proof::{self, Policy, RateView};
-use gleaner_core::{AnswerNote, AuditNote, DrawNote, JurorNote, PollNote, Proof, Verdict};
+use gleaner_core::{AnswerNote, AuditNote, DrawNote, Proof};
 use gleaner_receipt::sample::{Case, World};
 use gleaner_receipt::{Drawn, Filed, Missing, Parts, SignedBatch, make};
 use gleaner_wire::receipt::{self, Claim, Facts, TaskReceipt, claim_hash};
 use gleaner_wire::{Amount, Hash, WorkerKey};
-
-fn verdict(verdict: receipt::Verdict) -> Verdict {
-    match verdict {
-        receipt::Verdict::NotAsked => Verdict::NotAsked,
-        receipt::Verdict::NotDrawn => Verdict::NotDrawn,
-        receipt::Verdict::Agreed => Verdict::Agreed,
-        receipt::Verdict::Upheld => Verdict::Upheld,
-        receipt::Verdict::Refuted => Verdict::Refuted,
-        receipt::Verdict::NotRepeatable => Verdict::NotRepeatable,
-        receipt::Verdict::Undecided => Verdict::Undecided,
-        receipt::Verdict::NobodyToCheck => Verdict::NobodyToCheck,
-        receipt::Verdict::JobEnded => Verdict::JobEnded,
-    }
-}
 
 /// The number of the batch that a claim came in.
 fn batch(world: &World, claim: &Claim) -> u64 {
@@ -34,7 +18,7 @@ fn noted(world: &World, facts: &Facts) -> Proof {
     let record = facts.draw.as_ref().map(|draw| draw.record);
     let rate = record.map(|record| {
         let known = proof::Record { good: record.good, bad: record.bad, ..Default::default() };
-        RateView::of(&Policy::default(), &known, record.stake, record.exposure)
+        RateView::of(&Policy::default(), &known, record.loses, record.exposure)
     });
     let selected = facts.draw.as_ref().is_some_and(|draw| draw.selected);
     Proof {
@@ -61,40 +45,31 @@ fn noted(world: &World, facts: &Facts) -> Proof {
         check: facts.check,
         market: facts.placement.market,
         class: facts.placement.class.clone(),
-        verdict: verdict(facts.verdict),
+        verdict: facts.verdict,
+        takes: Amount::gln(5),
     }
 }
 
 fn audit_note(world: &World, facts: &Facts, audit: &receipt::Audit) -> AuditNote {
-    let juror = |juror: &receipt::Juror| JurorNote {
-        key: juror.key,
-        provider: juror.provider,
-        weight: juror.weight,
-        gone: juror.gone,
-    };
-    let referee = audit.referee.map(|key| JurorNote { key, provider: None, weight: 1, gone: false });
     let answers = audit.answers.iter().map(|answer| AnswerNote {
         key: answer.auditor,
         attempt: answer.commitment.claim.attempt,
         output: answer.commitment.claim.output,
         claimed: answer.commitment.claim.ran,
         batch: batch(world, &answer.commitment.claim),
-        agrees: answer.agrees,
+        side: Some(answer.side),
         distance: answer.distance,
-        like_rival: answer.like_rival,
-    });
-    let polls = (0..).zip(&audit.polls).skip(1).map(|(number, poll)| {
-        let (drawn, agree, differ) = (poll.drawn.clone(), poll.agree, poll.differ);
-        PollNote { number, drawn, agree, differ }
+        tolerated: answer.tolerated,
     });
     AuditNote {
         seed: facts.draw.as_ref().expect("drawn").seed,
         check: facts.check,
-        jurors: audit.jurors.iter().map(juror).chain(referee).collect(),
+        jurors: audit.jurors.clone(),
         answers: answers.collect(),
         sample: audit.sample,
-        polls: polls.collect(),
-        refereed: audit.referee.is_some(),
+        polls: audit.polls[1..].to_vec(),
+        rivals: audit.rivals.clone(),
+        referees: audit.referees.clone(),
     }
 }
 
@@ -104,8 +79,6 @@ fn filed<'a>(
     batch: &'a dyn Fn(&WorkerKey, u64) -> Option<SignedBatch>,
 ) -> Filed<'a> {
     let facts = &receipt.facts;
-    let stakes: BTreeMap<WorkerKey, Amount> =
-        facts.deductions.iter().map(|deduction| (deduction.worker, deduction.amount)).collect();
     Filed {
         order: facts.order.clone(),
         job: facts.job,
@@ -120,7 +93,6 @@ fn filed<'a>(
             seed: draw.seed,
         }),
         batch,
-        stakes,
     }
 }
 

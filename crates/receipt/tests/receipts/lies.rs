@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 
 use gleaner_receipt::sample::{Case, World};
 use gleaner_receipt::{Verifier, seal, verify};
-use gleaner_wire::receipt::{Facts, Verdict};
+use gleaner_wire::receipt::{Facts, Side, Verdict};
 
 use crate::alter::leaves;
 
@@ -32,7 +32,7 @@ const ITS_WORD: [&str; 34] = [
     "facts.draw.round.number",
     "facts.draw.record.good",
     "facts.draw.record.bad",
-    "facts.draw.record.stake",
+    "facts.draw.record.loses",
     "facts.draw.record.exposure",
     "facts.audit.jurors",
     "facts.audit.jurors.key",
@@ -44,7 +44,7 @@ const ITS_WORD: [&str; 34] = [
     // The order in which answers stand, what somebody measured who opened both, and a referee that gave no answer.
     "facts.audit.answers",
     "facts.audit.answers.distance",
-    "facts.audit.referee",
+    "facts.audit.referees",
     // That nobody was there, or that the job ended.
     "facts.verdict",
     "facts.audit",
@@ -92,7 +92,7 @@ fn answers_cannot_be_dropped_swapped_or_turned_around() {
     });
     assert!(swapped.contains("which the key"), "{swapped}");
     let turned = lie(Case::Refuted, |facts| {
-        facts.audit.as_mut().expect("audited").answers.iter_mut().for_each(|answer| answer.agrees = true);
+        facts.audit.as_mut().expect("audited").answers.iter_mut().for_each(|answer| answer.side = Side::Claim);
         facts.verdict = Verdict::Agreed;
     });
     assert!(turned.contains("agrees is true, but its result"), "{turned}");

@@ -1,10 +1,11 @@
 //! The check of one claim that the lot fell on: an audit, and where answers differ, polls and at last a referee.
 use std::collections::BTreeMap;
 
-use gleaner_core::proof::{Candidate, Step, Verdict, Vote, auditors};
+use gleaner_core::proof::{Candidate, Mark, Step, Vote, auditors};
 use gleaner_wire::Hash;
+use gleaner_wire::receipt::{RIVALS_MAX, Side};
 
-use super::people::{Answer, Role};
+use super::people::{Answer, Role, VERDICT_TAKES};
 use super::setting::Kind;
 use super::world::World;
 use crate::chance::{mix, mix_two};
@@ -42,8 +43,8 @@ impl World<'_> {
             None => self.referee(claim, &answers),
             Some(auditor) if !self.is_known(claim, auditor) => self.calibrate(claim, auditor, &answers),
             Some(auditor) if self.agrees(claim, auditor, &answers) => {
-                self.note(claim.worker, Verdict::Good);
-                self.note(auditor, Verdict::Good);
+                self.note(claim.worker, Mark::Good);
+                self.note(auditor, Mark::Good);
                 self.learn(claim, auditor, &answers);
                 true
             }
@@ -51,7 +52,7 @@ impl World<'_> {
         };
         for (worker, answer) in &answers {
             if answer.is_none() {
-                self.note(*worker, Verdict::GivenUp);
+                self.note(*worker, Mark::GivenUp);
             }
         }
         upheld
@@ -113,34 +114,53 @@ impl World<'_> {
     fn vote(&mut self, claim: &Claim, seed: &Hash, jury: &Jury, answers: &mut Answers) -> bool {
         self.tally.votes += 1;
         let mut vote = Vote::beside_referees(&self.policy, jury.workers.len());
+        let mut rivals = Vec::new();
         while let Some(poll) = vote.next_poll() {
             let drawn = auditors(seed, &claim.hash, poll, &jury.candidates, vote.sample());
             let drawn: Vec<usize> = drawn.into_iter().map(|at| jury.workers[at]).collect();
             let given: Vec<usize> =
                 drawn.into_iter().filter(|worker| self.ask(claim, *worker, answers).is_some()).collect();
-            let (agree, differ): (Vec<usize>, Vec<usize>) =
-                given.into_iter().partition(|worker| self.agrees(claim, *worker, answers));
-            let most = self.most_alike(claim, &differ, answers);
-            vote.count(agree.len() as u32, most.len() as u32);
+            self.add_rivals(claim, answers, &mut rivals);
+            let sides = given.iter().map(|worker| self.side(claim, *worker, &rivals, answers));
+            vote.count(&Side::counts(sides, rivals.len()));
         }
         match vote.step() {
-            Step::Decided(upheld) => self.decide(claim, upheld, answers),
+            Step::Decided(side) => self.decide(claim, side, &rivals, answers),
             Step::Undecided | Step::Again => return self.referee(claim, answers),
         }
-        vote.step() == Step::Decided(true)
+        vote.step() == Step::Decided(Side::Claim)
+    }
+
+    /// Adds those who answered something else than the claim and than all rivals so far.
+    fn add_rivals(&self, claim: &Claim, answers: &Answers, rivals: &mut Vec<usize>) {
+        let given = answers.iter().filter(|(_, answer)| answer.is_some()).map(|(worker, _)| *worker);
+        for worker in given {
+            if self.side(claim, worker, rivals, answers) == Side::Alone && rivals.len() < RIVALS_MAX {
+                rivals.push(worker);
+            }
+        }
+    }
+
+    fn side(&self, claim: &Claim, worker: usize, rivals: &[usize], answers: &Answers) -> Side {
+        if self.agrees(claim, worker, answers) {
+            return Side::Claim;
+        }
+        let alike = rivals.iter().position(|rival| self.alike(claim, worker, *rival, answers));
+        alike.map_or(Side::Alone, |place| Side::at(place + 1))
     }
 
     /// The side that won keeps its standing, and everybody whose answer differs from it loses its stake. An answer that
     /// differs from the claim but not from most others of the winning side was noise.
-    fn decide(&mut self, claim: &Claim, upheld: bool, answers: &Answers) {
+    fn decide(&mut self, claim: &Claim, winner: Side, rivals: &[usize], answers: &Answers) {
         let given = answers.iter().filter(|(_, answer)| answer.is_some()).map(|(worker, _)| *worker);
-        let (agree, differ): (Vec<usize>, Vec<usize>) = given.partition(|worker| self.agrees(claim, *worker, answers));
-        let winners = if upheld { agree.clone() } else { self.most_alike(claim, &differ, answers) };
-        for worker in agree.into_iter().chain(differ) {
+        let given: Vec<usize> = given.collect();
+        let wins = |worker: &usize| self.side(claim, *worker, rivals, answers) == winner;
+        let winners: Vec<usize> = given.iter().copied().filter(wins).collect();
+        for worker in given {
             let alike = winners.iter().filter(|winner| self.alike(claim, worker, **winner, answers)).count();
             self.judge(worker, alike * 2 > winners.len());
         }
-        self.judge(claim.worker, upheld);
+        self.judge(claim.worker, winner == Side::Claim);
     }
 
     /// Managed workers compute the task themselves. They are the platform's own, and right.
@@ -157,7 +177,7 @@ impl World<'_> {
     }
 
     fn judge(&mut self, worker: usize, right: bool) {
-        self.note(worker, if right { Verdict::Good } else { Verdict::Bad });
+        self.note(worker, if right { Mark::Good } else { Mark::Bad });
         if !right {
             self.convict(worker);
         }
@@ -174,14 +194,6 @@ impl World<'_> {
     fn alike(&self, claim: &Claim, one: usize, other: usize, answers: &Answers) -> bool {
         let of = |worker: usize| answers[&worker].map(|answer| (worker, self.people.workers[worker].class, answer));
         one == other || of(one).zip(of(other)).is_some_and(|(one, other)| self.noise.agree(claim.task, one, other))
-    }
-
-    /// The most of these whose answers agree with one of them.
-    fn most_alike(&self, claim: &Claim, of: &[usize], answers: &Answers) -> Vec<usize> {
-        let with = |one: &usize| -> Vec<usize> {
-            of.iter().copied().filter(|other| self.alike(claim, *one, *other, answers)).collect()
-        };
-        of.iter().map(with).max_by_key(Vec::len).unwrap_or_default()
     }
 
     /// Two trusted workers agree, so that what their results differ by is honest; now and then a third one of another class
@@ -209,19 +221,26 @@ impl World<'_> {
         (worker, self.people.workers[worker].class)
     }
 
-    /// Throws an owner out: the stakes of all its workers are gone.
+    /// An owner loses what the order has locked of its stake, unless that is gone already; the second time it is out, with
+    /// all its workers.
     fn convict(&mut self, worker: usize) {
-        let owner = self.people.workers[worker].owner;
-        if self.people.owners[owner].from > self.round {
+        let (at, order) = (self.people.workers[worker].owner, self.order());
+        let owner = &mut self.people.owners[at];
+        if owner.from > self.round {
             return;
         }
-        for at in &self.people.owners[owner].workers {
-            let worker = &self.people.workers[*at];
-            match worker.role {
-                Role::Honest => self.tally.false_slashings += 1,
-                Role::Liar | Role::Lazy => self.tally.cheat_slashed(worker.stake, worker.price, worker.delivered),
-            }
+        owner.wrong += 1;
+        let (taken, out) = (owner.wrong_in.replace(order) == Some(order), owner.wrong >= self.policy.wrong_max);
+        match owner.role {
+            Role::Honest => self.tally.false_slashings += u64::from(!taken),
+            Role::Liar | Role::Lazy if taken => (),
+            Role::Liar | Role::Lazy => self.tally.cheat_slashed(VERDICT_TAKES, self.people.workers[worker].price),
         }
-        self.send_away(owner);
+        if out {
+            for worker in self.people.owners[at].workers.iter().map(|at| &self.people.workers[*at]) {
+                self.tally.cheat_out(worker.role, worker.delivered);
+            }
+            self.send_away(at);
+        }
     }
 }

@@ -1,7 +1,6 @@
 //! What numbers devices compute. Honest results of one class differ a little; those of two classes by what the classes do.
-use gleaner_core::proof::Tolerances;
-use gleaner_wire::Hash;
-use gleaner_wire::check::{Compared, Number};
+use gleaner_core::proof::{Pair, Tolerances};
+use gleaner_wire::check::{Check, Compared};
 
 use super::people::Answer;
 use super::setting::Kind;
@@ -17,7 +16,10 @@ const TAIL: u64 = 8;
 const APART: u64 = 30_000_000;
 /// How far a lie is from the truth.
 const LIE: u64 = 1 << 50;
-const NUMBER: Number = Number::F32;
+/// How results are compared. What its tolerances are does not matter: distances are in parts of them.
+const CHECK: Check = Check::Image { pixel: 1, perceptual: 1, learned: true };
+/// Classes of devices.
+const NAMES: [&str; CLASSES] = ["first", "other", "third"];
 
 /// The class of a worker, by a number below a thousand.
 pub(super) fn class(drawn: u64) -> usize {
@@ -33,23 +35,21 @@ pub(super) fn class(drawn: u64) -> usize {
 pub(super) struct Noise {
     kind: Kind,
     known: Tolerances,
-    names: [Hash; CLASSES],
 }
 
 impl Noise {
     pub fn new(kind: Kind) -> Self {
-        Self { kind, known: Tolerances::default(), names: [b"first", b"other", b"third"].map(|name| Hash::of(name)) }
+        Self { kind, known: Tolerances::default() }
     }
 
     /// Whether two classes may be judged against each other. In audits a worker's own class comes first.
     pub fn comparable(&self, one: usize, other: usize) -> bool {
-        let (one, other) = (self.named(one), self.named(other));
-        self.kind == Kind::Exact || self.known.tolerated(one, other, NUMBER).is_some()
+        self.kind == Kind::Exact || self.known.tolerated(&self.pair(one, other)).is_some()
     }
 
     /// Whether anybody can be blamed for a difference between two classes.
     pub fn is_known(&self, one: usize, other: usize) -> bool {
-        self.kind == Kind::Exact || self.known.is_known(self.named(one), self.named(other), NUMBER)
+        self.kind == Kind::Exact || self.known.is_known(&self.pair(one, other))
     }
 
     /// Whether two workers are of one class.
@@ -62,16 +62,15 @@ impl Noise {
         if self.kind == Kind::Exact || one.2 != other.2 {
             return one.2 == other.2;
         }
-        let (first, second) = (self.named(one.1), self.named(other.1));
         let compared = self.compared(task, (one.0, one.1), (other.0, other.1));
-        self.known.agree(first, second, NUMBER, compared).unwrap_or(true)
+        self.known.agree(&self.pair(one.1, other.1), compared).unwrap_or(true)
     }
 
     /// Learns from the results of two workers that are trusted, rightly or, if they are not the same, wrongly.
     pub fn learn(&mut self, task: u64, one: (usize, usize), other: (usize, usize), same: bool) {
         if self.kind != Kind::Exact {
             let compared = if same { self.compared(task, one, other) } else { Compared::at(LIE) };
-            self.known.note(self.named(one.1), self.named(other.1), NUMBER, compared);
+            self.known.note(self.pair(one.1, other.1), compared);
         }
     }
 
@@ -79,10 +78,14 @@ impl Noise {
         Compared::at(self.value(task, one).abs_diff(self.value(task, other)))
     }
 
-    fn named(&self, class: usize) -> Hash {
+    fn pair(&self, one: usize, other: usize) -> Pair {
+        Pair::of(0, CHECK, self.named(one), self.named(other))
+    }
+
+    fn named(&self, class: usize) -> &'static str {
         match self.kind {
-            Kind::Exact | Kind::Noisy => self.names[0],
-            Kind::Diverging => self.names[class],
+            Kind::Exact | Kind::Noisy => NAMES[0],
+            Kind::Diverging => NAMES[class],
         }
     }
 

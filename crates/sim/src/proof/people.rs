@@ -5,11 +5,13 @@ use gleaner_wire::{Amount, Hash, WorkerKey};
 use super::setting::Setting;
 use crate::chance::{Chance, mix_two};
 
-/// What a task pays on average, in units; what matters is only what stakes are beside it.
-const PRICE: u64 = 1_000_000;
-/// Stakes, in prices of a task: from two hours of work to a day of it.
-const STAKE_MIN: u64 = 120;
-const STAKE_MAX: u64 = 1440;
+/// What a minute costs on average, in units: 0.36 GLN an hour.
+const PRICE: u64 = 6_000_000;
+/// What a verdict takes: half of the 1 GLN that an order locks, 83 minutes' pay.
+pub(super) const VERDICT_TAKES: Amount = Amount(500_000_000);
+/// Stakes, in GLN. How large they are decides how often somebody is drawn, and nothing else.
+const STAKE_MIN: u64 = 10;
+const STAKE_MAX: u64 = 100;
 /// The most workers of one owner.
 const WORKERS_MAX: u64 = 3;
 /// One audit in a hundred is not answered by an honest worker, because its owner came back.
@@ -45,7 +47,6 @@ pub(super) struct Worker {
     pub price: Amount,
     pub stake: Amount,
     pub record: Record,
-    pub exposure: Amount,
     /// The rate of the round that is being drawn.
     pub rate: u32,
     /// Paid tasks delivered since it joined.
@@ -59,6 +60,12 @@ pub(super) struct Owner {
     pub role: Role,
     /// The round in which it joins; it is here from then on.
     pub from: u64,
+    /// How often its workers were found wrong.
+    pub wrong: u32,
+    /// The order in which that was last; its lock is gone.
+    pub wrong_in: Option<u64>,
+    /// What is not paid yet.
+    pub exposure: Amount,
 }
 
 /// Everybody.
@@ -83,9 +90,9 @@ impl People {
                 let left = (until - people.workers.len()) as u64;
                 // Who splits a stake pretends that each part is somebody else's.
                 let size = if role == Role::Liar && split > 1 { 1 } else { chance.between(1, WORKERS_MAX).min(left) };
-                let owner = Owner { workers: Vec::new(), role, from: chance.below(joining_rounds.max(1)) };
-                people.owners.push(owner);
-                (0..size).for_each(|_| people.add(chance));
+                let (from, exposure) = (chance.below(joining_rounds.max(1)), Amount::ZERO);
+                people.owners.push(Owner { workers: Vec::new(), role, from, wrong: 0, wrong_in: None, exposure });
+                (0..size).for_each(|_| people.add(setting, chance));
             }
         }
         for owner in 0..people.owners.len() {
@@ -94,7 +101,7 @@ impl People {
         people
     }
 
-    fn add(&mut self, chance: &mut Chance) {
+    fn add(&mut self, setting: &Setting, chance: &mut Chance) {
         let (at, owner) = (self.workers.len(), self.owners.len() - 1);
         self.owners[owner].workers.push(at);
         self.workers.push(Worker {
@@ -102,10 +109,9 @@ impl People {
             role: self.owners[owner].role,
             class: super::noise::class(chance.below(1000)),
             key: WorkerKey([0; 32]),
-            price: Amount(chance.log_uniform(PRICE / 2, PRICE * 2)),
+            price: Amount(chance.log_uniform(PRICE / 2, PRICE * 2) * u64::from(setting.minutes)),
             stake: Amount::ZERO,
             record: Record::default(),
-            exposure: Amount::ZERO,
             rate: 0,
             delivered: 0,
         });
@@ -113,21 +119,28 @@ impl People {
 
     /// Somebody comes, or comes back as somebody else: with a new stake, and nothing known of it.
     pub fn renew(&mut self, owner: usize, setting: &Setting, chance: &mut Chance) {
+        (self.owners[owner].wrong, self.owners[owner].wrong_in) = (0, None);
         for at in self.owners[owner].workers.clone() {
             let worker = &mut self.workers[at];
-            let prices = chance.log_uniform(STAKE_MIN, STAKE_MAX);
+            let stake = Amount::gln(chance.log_uniform(STAKE_MIN, STAKE_MAX));
             let parts = if worker.role == Role::Liar { u64::from(setting.sybils.max(1)) } else { 1 };
-            worker.stake = Amount(worker.price.0 * prices / parts);
+            worker.stake = Amount(stake.0 / parts);
             worker.key = WorkerKey(Hash::of(&chance.next().to_le_bytes()).0);
             worker.record = Record::default();
             worker.delivered = 0;
         }
     }
 
+    /// What is known of a worker: its own record, and how often its owner's workers were wrong.
+    pub fn record(&self, at: usize) -> Record {
+        let worker = &self.workers[at];
+        Record { bad: worker.record.bad.max(self.owners[worker.owner].wrong), ..worker.record }
+    }
+
     /// A league begins to lie once all of it is trusted, so that as many as possible vouch for each other.
     pub fn look_around(&mut self, policy: &Policy) {
-        let waits = |worker: &Worker| worker.role == Role::Liar && rate(&worker.record, policy) > policy.floor;
-        self.struck |= !self.workers.iter().any(waits);
+        let waits = |at: usize| self.workers[at].role == Role::Liar && rate(&self.record(at), policy) > policy.floor;
+        self.struck |= !(0..self.workers.len()).any(waits);
     }
 
     /// What a worker answers to a paid task.
@@ -166,7 +179,7 @@ impl People {
     }
 
     fn liar(&self, at: usize, task: u64, setting: &Setting, policy: &Policy) -> Answer {
-        let waits = setting.patient && (!self.struck || rate(&self.workers[at].record, policy) > policy.floor);
+        let waits = setting.patient && (!self.struck || rate(&self.record(at), policy) > policy.floor);
         // A league lies about the same tasks, so that whoever of it is asked gives the same answer.
         let whose = if setting.league { u64::MAX } else { at as u64 };
         let lies = !waits && mix_two(mix_two(setting.seed, task), whose).is_multiple_of(u64::from(setting.one_in));

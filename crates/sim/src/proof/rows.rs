@@ -37,6 +37,8 @@ pub enum Group {
     Other,
     /// What it would be like without something.
     Without,
+    /// Tasks that cost more beside what a verdict takes.
+    Dear,
     /// More and more liars, until it breaks.
     Limit,
 }
@@ -93,6 +95,10 @@ pub fn rows(jobs: u64, seed: u64) -> Vec<(Group, String, Setting)> {
     }
     for liars in [100, 200] {
         all.extend(without(liars));
+    }
+    for (minutes, name) in [(1, "a minute"), (10, "ten minutes"), (60, "an hour"), (240, "four hours")] {
+        let patient = Setting { patient: true, league: true, minutes, ..Setting::new(100, 1) };
+        all.push((Group::Dear, format!("tasks of {name}"), patient));
     }
     for liars in [100, 200, 250, 300, 330, 360, 400, 450, 500] {
         let league = Setting { league: true, besieged: true, ..Setting::new(liars, 4) };
@@ -199,6 +205,14 @@ mod tests {
         let blind = shown(100, |_, name| name == "lie always, colluding, trust first");
         let seeing = shown(100, |_, name| name == "liars who see which tasks are audits");
         assert!(seeing[0].outcome.wrong_each_milli > blind[0].outcome.wrong_each_milli);
+    }
+
+    #[test]
+    fn whatever_a_task_costs_cheating_is_a_loss_and_only_the_work_for_it_grows() {
+        let rows = shown(100, |group, _| *group == Group::Dear);
+        assert!(rows.iter().all(|row| row.outcome.profit_milli < 0 && row.outcome.false_slashings == 0), "{rows:?}");
+        let overhead: Vec<u32> = rows.iter().map(|row| row.outcome.overhead).collect();
+        assert!(overhead.is_sorted() && overhead[0] < 60_000 && overhead[3] > 500_000, "{overhead:?}");
     }
 
     #[test]

@@ -28,6 +28,8 @@ pub struct Setting {
     pub lazy: Option<Lazy>,
     /// What devices compute.
     pub devices: Kind,
+    /// How long a task takes, in minutes; it costs as much more.
+    pub minutes: u32,
 }
 
 /// Workers that are honest in paid work and lazy in audits.
@@ -68,6 +70,7 @@ impl Setting {
             besieged: false,
             lazy: None,
             devices: Kind::Exact,
+            minutes: 1,
         }
     }
 }

@@ -2,6 +2,8 @@
 use gleaner_wire::Amount;
 use serde::Serialize;
 
+use super::people::Role;
+
 /// Counts while a world runs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tally {
@@ -30,12 +32,12 @@ pub struct Outcome {
     pub wrong_paid: u32,
     /// Work for audits, polls, referees and tasks done again, beside the work that was paid, in the steady state.
     pub overhead: u32,
-    /// Honest workers that lost their stake, in the whole run.
+    /// Times that an honest owner lost part of its stake, in the whole run.
     pub false_slashings: u64,
     /// What cheating brings a cheat in an hour, in thousandths of an honest hour's pay: what wrong answers were paid, less
-    /// the stakes lost.
+    /// what verdicts took.
     pub profit_milli: i64,
-    /// How often a cheat lost its stake and was out, in the whole run.
+    /// How often a cheat was found wrong for the last time and was out, in the whole run.
     pub exclusions: u64,
     /// What it had delivered until then, on average.
     pub tasks_until_out: u64,
@@ -54,12 +56,18 @@ impl Tally {
         self.wrong_ever += 1;
     }
 
-    /// A cheat lost a stake.
-    pub fn cheat_slashed(&mut self, stake: Amount, price: Amount, delivered: u64) {
-        let prices_milli = u128::from(stake.0) * 1000 / u128::from(price.0.max(1));
+    /// A verdict took so much of a cheat's stake.
+    pub fn cheat_slashed(&mut self, taken: Amount, price: Amount) {
+        let prices_milli = u128::from(taken.0) * 1000 / u128::from(price.0.max(1));
         self.cheats_gain_milli -= i64::try_from(prices_milli).unwrap_or(i64::MAX);
-        self.exclusions += 1;
-        self.delivered_until_out += delivered;
+    }
+
+    /// A worker is out, after it has delivered so many tasks.
+    pub fn cheat_out(&mut self, role: Role, delivered: u64) {
+        if role != Role::Honest {
+            self.exclusions += 1;
+            self.delivered_until_out += delivered;
+        }
     }
 
     pub fn outcome(&self) -> Outcome {

@@ -1,22 +1,24 @@
-//! Rounds: everybody delivers what its stake speaks for, lots are drawn, claims are checked and paid.
-use gleaner_core::proof::{Policy, RateView, Verdict, WHOLE, is_selected, rate};
+//! Rounds: everybody delivers as much as what it could lose speaks for, lots are drawn, claims are checked and paid.
+use gleaner_core::proof::{Mark, Policy, RateView, WHOLE, is_selected, rate};
 use gleaner_wire::{Amount, Hash};
 
 use super::audit::Claim;
 use super::noise::Noise;
-use super::people::{Answer, People, Role};
+use super::people::{Answer, People, Role, VERDICT_TAKES};
 use super::setting::Setting;
 use super::tally::{Outcome, Tally};
 use crate::chance::Chance;
 
 /// Workers of a world.
 const WORKERS: usize = 100;
-/// Tasks of a minute that a worker delivers in a round, if its stake speaks for as many.
+/// Tasks that a worker delivers in a round, if what it could lose speaks for as many.
 const TASKS_PER_ROUND: u32 = 4;
 /// Everybody joins within the first rounds.
 const JOINING_ROUNDS: u64 = 100;
 /// An honest worker stays for so many rounds on average: a week of work. Then a new one comes.
 const STAY_ROUNDS: u64 = 2500;
+/// An order lasts for so many rounds, then the next one locks stakes anew.
+const ORDER_ROUNDS: u64 = 90;
 /// Who was thrown out is back two days later, under a new name and with a new stake.
 const AWAY_ROUNDS: u64 = 720;
 /// The steady state begins when this share of all tasks is delivered, in percent.
@@ -74,16 +76,31 @@ impl World<'_> {
                 continue;
             }
             for _ in 0..TASKS_PER_ROUND {
-                let at = &self.people.workers[worker];
-                if !RateView::of(&self.policy, &at.record, at.stake, at.exposure).may_take(at.price) {
+                if !self.figures(worker).may_take(self.people.workers[worker].price) {
                     break;
                 }
                 claims.push(self.claim(worker));
             }
-            let at = &mut self.people.workers[worker];
-            at.rate = RateView::of(&self.policy, &at.record, at.stake, at.exposure).rate;
+        }
+        for worker in 0..self.people.workers.len() {
+            let figures = self.figures(worker);
+            assert!(figures.deters(&self.policy), "{figures:?}");
+            self.people.workers[worker].rate = figures.rate;
         }
         claims
+    }
+
+    /// What a worker's rate is now and why. What a verdict takes is gone once it was taken, until the next order.
+    fn figures(&self, worker: usize) -> RateView {
+        let owner = &self.people.owners[self.people.workers[worker].owner];
+        let taken = owner.wrong_in == Some(self.order());
+        let loses = if taken { Amount::ZERO } else { VERDICT_TAKES };
+        RateView::of(&self.policy, &self.people.record(worker), loses, owner.exposure)
+    }
+
+    /// The order that everybody works for now.
+    pub fn order(&self) -> u64 {
+        self.round / ORDER_ROUNDS
     }
 
     fn claim(&mut self, worker: usize) -> Claim {
@@ -92,7 +109,8 @@ impl World<'_> {
         let answer = self.people.claim(worker, task, self.setting, &self.policy);
         let steady = task >= self.warm_up();
         let at = &mut self.people.workers[worker];
-        at.exposure = Amount(at.exposure.0 + at.price.0);
+        let exposure = &mut self.people.owners[at.owner].exposure;
+        *exposure = Amount(exposure.0 + at.price.0);
         at.delivered += 1;
         self.tally.claims += u64::from(steady);
         self.tally.cheats_claims += u64::from(at.role != Role::Honest);
@@ -112,7 +130,7 @@ impl World<'_> {
                 self.count_work(1);
             }
         }
-        self.people.workers.iter_mut().for_each(|worker| worker.exposure = Amount::ZERO);
+        self.people.owners.iter_mut().for_each(|owner| owner.exposure = Amount::ZERO);
     }
 
     fn pay(&mut self, claim: &Claim) {
@@ -134,16 +152,16 @@ impl World<'_> {
     }
 
     /// Takes a verdict into a worker's record, unless it is somebody else by now.
-    pub fn note(&mut self, worker: usize, verdict: Verdict) {
+    pub fn note(&mut self, worker: usize, mark: Mark) {
         let at = &mut self.people.workers[worker];
         if self.people.owners[at.owner].from <= self.round {
-            at.record.note(verdict);
+            at.record.note(mark);
         }
     }
 
-    /// Whether a worker's record is as good as it gets.
+    /// Whether a worker's results are taken to be honest when something is learned from them.
     pub fn is_trusted(&self, worker: usize) -> bool {
-        rate(&self.people.workers[worker].record, &self.policy) <= self.policy.floor
+        rate(&self.people.record(worker), &self.policy) <= self.policy.trusted
     }
 
     /// An owner is out. It will be back, and nobody will know it.

@@ -17,7 +17,8 @@ pub struct CheckFile {
     pub absolute: Option<Tolerance>,
     /// numeric: what they may differ by for their size.
     pub relative: Option<Tolerance>,
-    /// numeric: whether what honest machines were seen to differ by is tolerated too; so it is where no tolerance is named.
+    /// numeric and image: whether what honest machines were seen to differ by is tolerated too; so it is where no tolerance is
+    /// named.
     pub learned: Option<bool>,
     /// image: what a channel may differ by, in parts of 255; without it, 2.
     pub pixel: Option<u16>,

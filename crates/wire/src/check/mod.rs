@@ -38,12 +38,24 @@ pub enum Check {
         /// What their structure may differ by in the mean over blocks of 8 × 8 pixels, in millionths: 0 is the same,
         /// 1,000,000 has nothing in common.
         perceptual: u32,
+        /// Whether what honest machines of two classes were seen to differ by is tolerated too.
+        learned: bool,
     },
     /// By the requester's own WASI program.
     Program {
         /// Which of the task's inputs it is: a file.
         input: u16,
     },
+}
+
+impl Check {
+    /// Whether what honest machines were seen to differ by is tolerated beside what the check itself does.
+    pub fn learns(self) -> bool {
+        match self {
+            Self::Numeric { learned, .. } | Self::Image { learned, .. } => learned,
+            Self::None | Self::Exact | Self::Program { .. } => false,
+        }
+    }
 }
 
 /// What the bytes of a result are: little-endian numbers, one after the other.

@@ -1,4 +1,5 @@
 //! How a claim was checked: the lot, the answers of others, the polls, and what came of them.
+use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 use serde::{Deserialize, Serialize};
@@ -60,8 +61,8 @@ pub struct Record {
     pub good: u32,
     /// Answers found wrong, ever.
     pub bad: u32,
-    /// What its owner stands to lose.
-    pub stake: Amount,
+    /// What a verdict would take of its owner's stake: a share of what the order has locked of it, once.
+    pub loses: Amount,
     /// What its owner's workers would be paid for all claims that are still unpaid, this one with them.
     pub exposure: Amount,
 }
@@ -78,8 +79,11 @@ pub struct Audit {
     pub sample: u32,
     /// The audit itself, by one juror, and the polls of the vote if that one differed.
     pub polls: Vec<Poll>,
-    /// The platform's own worker that had the last word, if the polls did not decide.
-    pub referee: Option<WorkerKey>,
+    /// Whose answers differed from the claim and from each other, in the order in which that was found.
+    pub rivals: Vec<WorkerKey>,
+    /// Who answered after the polls had not decided, in order: the platform's own workers, and jurors who had not answered
+    /// yet, until two said the same.
+    pub referees: Vec<WorkerKey>,
 }
 
 /// A worker that could be asked.
@@ -104,12 +108,65 @@ pub struct Answer {
     pub auditor: WorkerKey,
     /// What it signed.
     pub commitment: Commitment,
-    /// Whether it agrees with the claim.
-    pub agrees: bool,
-    /// How far it is from it, in millionths of what the check tolerates.
+    /// Whom it agrees with.
+    pub side: Side,
+    /// How far it is from the claim, in millionths of what the check tolerates.
     pub distance: u64,
-    /// If it does not agree: whether it agrees with the first answer that did not.
-    pub like_rival: Option<bool>,
+    /// How far it may be: a million, or what honest devices of the two classes were seen to differ by if that is more.
+    pub tolerated: u64,
+}
+
+/// Whom an answer agrees with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Side {
+    /// The claim.
+    Claim,
+    /// The rival with this number, from 1, or it is that rival's own.
+    Rival(u8),
+    /// Nobody, and there were too many rivals to be one more.
+    Alone,
+}
+
+impl Side {
+    /// The side with this place in the counts of a poll.
+    pub fn at(place: usize) -> Self {
+        match u8::try_from(place) {
+            Ok(0) => Self::Claim,
+            Ok(rival) => Self::Rival(rival),
+            Err(_) => Self::Alone,
+        }
+    }
+
+    /// Its place in the counts of a poll, if it is counted.
+    pub fn place(self) -> Option<usize> {
+        match self {
+            Self::Claim => Some(0),
+            Self::Rival(rival) => Some(usize::from(rival)),
+            Self::Alone => None,
+        }
+    }
+
+    /// How many of these are on each side, the claim's first, with so many rivals.
+    pub fn counts(sides: impl Iterator<Item = Self>, rivals: usize) -> Vec<u32> {
+        let mut counts = vec![0; rivals + 1];
+        for place in sides.filter_map(Self::place) {
+            if let Some(count) = counts.get_mut(place) {
+                *count += 1;
+            }
+        }
+        counts
+    }
+}
+
+impl fmt::Display for Side {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Claim => f.write_str("the claim"),
+            Self::Rival(rival) => write!(f, "answer {rival}"),
+            Self::Alone => f.write_str("nobody"),
+        }
+    }
 }
 
 /// One sampling of jurors.
@@ -118,64 +175,6 @@ pub struct Answer {
 pub struct Poll {
     /// Who was drawn, in the order of the lot. Each of them computes once, and its answer counts in every poll that draws it.
     pub drawn: Vec<WorkerKey>,
-    /// How many of them agree with the claim.
-    pub agree: u32,
-    /// How many of them agree with the first answer that did not.
-    pub differ: u32,
-}
-
-/// What came of a claim.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Verdict {
-    /// The job asks for no check.
-    NotAsked,
-    /// The lot did not fall on it.
-    NotDrawn,
-    /// Another owner's worker computed the same.
-    Agreed,
-    /// Answers differed, and the vote was for it.
-    Upheld,
-    /// Answers differed, and the vote was against it.
-    Refuted,
-    /// Answers differed from each other as well: the program does not repeat itself, which is nobody's fault.
-    NotRepeatable,
-    /// Answers differed, and there were too few to decide.
-    Undecided,
-    /// Nobody else was there that could compute it.
-    NobodyToCheck,
-    /// Its job ended before it was checked.
-    JobEnded,
-}
-
-impl Verdict {
-    /// Whether the claim is paid.
-    pub fn pays(self) -> bool {
-        match self {
-            Self::Refuted | Self::Undecided => false,
-            Self::NotAsked
-            | Self::NotDrawn
-            | Self::Agreed
-            | Self::Upheld
-            | Self::NotRepeatable
-            | Self::NobodyToCheck
-            | Self::JobEnded => true,
-        }
-    }
-}
-
-impl fmt::Display for Verdict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NotAsked => "accepted: no check was asked for",
-            Self::NotDrawn => "accepted: the lot did not fall on it",
-            Self::Agreed => "accepted: another owner's worker computed the same",
-            Self::Upheld => "accepted: answers differed, and the vote was for it",
-            Self::Refuted => "refuted: answers differed, and the vote was against it",
-            Self::NotRepeatable => "accepted: the program does not repeat itself",
-            Self::Undecided => "not paid: answers differed, and there were too few to decide",
-            Self::NobodyToCheck => "accepted: nobody else was there that could compute it",
-            Self::JobEnded => "accepted: its job ended before it was checked",
-        })
-    }
+    /// How many of them are on each side: the claim's first, then those of the rivals.
+    pub votes: Vec<u32>,
 }

@@ -5,10 +5,12 @@
 mod audit;
 mod claim;
 mod hexadecimal;
+mod verdict;
 
-pub use audit::{Answer, Audit, Draw, Juror, Poll, Record, Round, Seed, Verdict};
+pub use audit::{Answer, Audit, Draw, Juror, Poll, Record, Round, Seed, Side};
 pub use claim::{Batch, Claim, Commitment, batch_message, claim_hash, claims, is_claim};
 pub use hexadecimal::{Bytes, Signature};
+pub use verdict::Verdict;
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -18,11 +20,15 @@ use crate::market::Market;
 use crate::{Address, Amount, Check, DeviceKind, Hash, Micros, Millis, SignedOrder, TaskId, WorkerKey, encode};
 
 /// The version of receipts. It stands for their encoding and for the rules by which rates, lots and polls are reckoned.
-pub const VERSION: u16 = 1;
+pub const VERSION: u16 = 2;
 /// The largest receipt that is read, in either encoding.
 pub const BYTES_MAX: usize = 4 * 1024 * 1024;
 /// The most jurors that lots are drawn among.
 pub const JURORS_MAX: usize = 256;
+/// The most answers beside the claim that are told apart.
+pub const RIVALS_MAX: usize = 8;
+/// The most who are asked after polls did not decide.
+pub const REFEREES_MAX: usize = 4;
 
 /// The receipt of one settled task, signed by its hub.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -174,7 +180,7 @@ impl Facts {
     /// What stands for these facts.
     pub fn hash(&self) -> Hash {
         let mut hasher = blake3::Hasher::new();
-        hasher.update(b"gleaner receipt 1").update(&encode(self));
+        hasher.update(b"gleaner receipt 2").update(&encode(self));
         Hash(*hasher.finalize().as_bytes())
     }
 }
@@ -215,14 +221,15 @@ mod tests {
         let answer = Answer {
             auditor: key,
             commitment: commitment(2),
-            agrees: false,
+            side: Side::Rival(1),
             distance: u64::MAX,
-            like_rival: Some(true),
+            tolerated: 1_000_000,
         };
         let juror = Juror { key, provider, weight: 1, gone: false };
-        let poll = Poll { drawn: vec![key], agree: 0, differ: 1 };
-        let (jurors, answers) = (vec![juror], vec![answer]);
-        let audit = Audit { jurors, answers, sample: 11, polls: vec![poll], referee: Some(WorkerKey([4; 32])) };
+        let poll = Poll { drawn: vec![key], votes: vec![0, 1] };
+        let (jurors, answers, rivals) = (vec![juror], vec![answer], vec![key]);
+        let (polls, referees) = (vec![poll], vec![WorkerKey([4; 32])]);
+        let audit = Audit { jurors, answers, sample: 11, polls, rivals, referees };
         Facts {
             version: VERSION,
             hub: WorkerKey([1; 32]),
@@ -254,7 +261,7 @@ mod tests {
                 round: Round { number: 6, root: Hash([7; 32]), count: 1, place: 0, path: vec![] },
                 source: Seed::Chain(Bytes(vec![1, 2, 3])),
                 seed: Hash([8; 32]),
-                record: Record { good: 1, bad: 0, stake: Amount(9), exposure: Amount(10) },
+                record: Record { good: 1, bad: 0, loses: Amount(9), exposure: Amount(10) },
                 rate: 1_000_000,
                 selected: true,
                 piece: 5,

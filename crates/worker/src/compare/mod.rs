@@ -100,7 +100,7 @@ impl Pair {
             Check::Numeric { number, absolute, relative, learned: _ } => {
                 numeric::compare(pair, number, [absolute, relative], watch)
             }
-            Check::Image { pixel, perceptual } => {
+            Check::Image { pixel, perceptual, learned: _ } => {
                 let tolerances = image::Tolerances { pixel, perceptual };
                 image::compare(pair, self.tile, self.is_raw, tolerances, watch)
             }

@@ -127,7 +127,7 @@ async fn numbers_are_compared_where_the_program_itself_could_not_run() {
 async fn tiles_are_compared_as_pictures() {
     let mut trial = Trial::begin().await;
     let mut spec = spec(&trial.hub, NOTHING);
-    spec.check = Check::Image { pixel: 2 * 257, perceptual: 10_000 };
+    spec.check = Check::Image { pixel: 2 * 257, perceptual: 10_000, learned: false };
     spec.extent = Extent::Tiles { width: 64, height: 32, tile_width: 32, tile_height: 32 };
     trial.connection.spec(&spec).await;
     let tile: Vec<u8> = (0..32 * 32 * 4).map(|at: u32| (at / 128) as u8 * 7).collect();
