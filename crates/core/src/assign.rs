@@ -1,6 +1,6 @@
 //! Gives a task to a seat, and takes it back: money, clocks and counts move together here and nowhere else.
 use alloc::vec::Vec;
-use gleaner_wire::{Amount, JobId, Micros, Millis, State, TaskId};
+use gleaner_wire::{Amount, JobId, Micros, Millis, State, TaskId, market};
 
 use crate::attempt::{Attempt, Why};
 use crate::data::Moving;
@@ -196,6 +196,9 @@ impl Core {
                 }
             }
             None => group.tasks_running -= 1,
+        }
+        if job.running == 0 && job.market.tier == market::Tier::Reserved {
+            self.hungry.extend(self.kept_by(attempt.job));
         }
         self.money_came_back(attempt.job);
         attempt

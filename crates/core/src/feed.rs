@@ -299,6 +299,7 @@ impl Core {
         self.queue(job, at);
         self.open_auction(job, at, effects);
         self.outbid(job, at, effects);
+        self.let_go_if_stalled(job);
     }
 
     /// Reads the seats that are likely next, and their workers, all at once: the processor then fetches them from memory

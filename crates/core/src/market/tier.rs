@@ -201,6 +201,25 @@ impl Core {
         if !open {
             self.stop_keeping(seat);
         }
+        self.let_go_if_stalled(id);
+    }
+
+    /// A reserved job of which nothing runs although something could keeps nothing: what it keeps does not help it, and others
+    /// may wait for that while it waits for theirs.
+    pub(crate) fn let_go_if_stalled(&mut self, id: JobId) {
+        let stalled = |job: &Job| {
+            let keeps = job.market.tier == Tier::Reserved && job.running == 0;
+            keeps && job.groups.iter().any(|group| group.ready() > 0)
+        };
+        if self.jobs.get(&id).is_some_and(stalled) {
+            self.kept_by(id).into_iter().for_each(|seat| self.stop_keeping(seat));
+        }
+    }
+
+    /// The seats that are kept for a job.
+    pub(crate) fn kept_by(&self, id: JobId) -> Vec<SeatId> {
+        let kept = self.firmness.kept.iter().filter(|(_, kept)| kept.job == id);
+        kept.map(|(seat, _)| *seat).collect()
     }
 
     /// A seat is everybody's again.
@@ -222,11 +241,7 @@ impl Core {
         match self.jobs[&id].market.tier {
             Tier::Interruptible => self.firmness.soft_jobs -= 1,
             Tier::OnDemand => {}
-            Tier::Reserved => {
-                let kept = self.firmness.kept.iter().filter(|(_, kept)| kept.job == id);
-                let kept: Vec<SeatId> = kept.map(|(seat, _)| *seat).collect();
-                kept.into_iter().for_each(|seat| self.stop_keeping(seat));
-            }
+            Tier::Reserved => self.kept_by(id).into_iter().for_each(|seat| self.stop_keeping(seat)),
         }
     }
 
