@@ -59,6 +59,7 @@ impl Core {
             checks: checks(job),
             tolerances: self.tolerance_views(job),
             awards: self.award_views(job),
+            contests: job.contests.iter().cloned().collect(),
         })
     }
 
