@@ -1,9 +1,9 @@
 //! The questions and orders of the API, one method each.
-use gleaner_wire::api::{ExplainView, Health, JobSummary, JobView, LedgerView, ResultsPage, WorkerView};
+use gleaner_wire::api::{CaseView, ExplainView, Health, JobSummary, JobView, LedgerView, ResultsPage, WorkerView};
 use gleaner_wire::prices::{DemandView, PriceHistory, PriceView};
 use gleaner_wire::query::WorkersPage;
 use gleaner_wire::receipt::TaskReceipt;
-use gleaner_wire::{DeviceClass, JobId, WorkerId};
+use gleaner_wire::{Address, DeviceClass, JobId, WorkerId};
 use reqwest::{Method, RequestBuilder};
 
 use crate::connection::Connection;
@@ -105,6 +105,15 @@ impl Client {
     /// Why a job stands where it stands.
     pub async fn explain(&self, job: JobId) -> Result<ExplainView, Error> {
         self.get(&format!("/jobs/{job}/explain")).await
+    }
+
+    /// Those who were found wrong in a job, or a provider in any, and what the court of the chain made of it.
+    pub async fn cases(&self, job: Option<JobId>, provider: Option<Address>) -> Result<Vec<CaseView>, Error> {
+        let request = self.request(Method::GET, "/cases");
+        let request = if let Some(job) = job { request.query(&[("job", job.0)]) } else { request };
+        let provider = provider.map(|provider| provider.to_string());
+        let request = if let Some(provider) = provider { request.query(&[("provider", provider)]) } else { request };
+        self.connection.json(request).await
     }
 
     /// Stops a job.

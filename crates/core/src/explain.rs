@@ -54,7 +54,8 @@ impl Core {
         let out = self.attempts.iter().filter(|(_, attempt)| attempt.job == id && !attempt.is_audit());
         let running: Vec<_> = out.take(RUNNING_MAX).map(|(slot, attempt)| self.running(job, slot, attempt)).collect();
         let running_more = job.running - running.len() as u64;
-        Some(ExplainView { job: id, state: self.job_state(job), waiting, running, running_more })
+        let contests = job.contests.iter().cloned().collect();
+        Some(ExplainView { job: id, state: self.job_state(job), waiting, running, running_more, contests })
     }
 
     fn waiting(&self, job: &Job, group: &Group) -> Option<WaitingView> {

@@ -4,6 +4,7 @@ use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use gleaner_wire::api::ContestView;
 use gleaner_wire::job_file::Prefer;
 use gleaner_wire::market::Market;
 use gleaner_wire::{
@@ -273,6 +274,8 @@ pub(crate) struct Job {
     pub failures: VecDeque<Failure>,
     /// What went to winners of auctions, the most recent last.
     pub awards: VecDeque<Award>,
+    /// Results that somebody else computed differently, the most recent last.
+    pub contests: VecDeque<ContestView>,
     /// What the requester signed, where money is on a chain.
     pub order: Option<SignedOrder>,
     /// Who works on it, if there is an order: a chain pays so many at once and no more.

@@ -62,6 +62,7 @@ impl Core {
             awards: self.award_views(job),
             quoted: job.quoted_view(),
             market: self.market_view(job),
+            contests: job.contests.iter().cloned().collect(),
         })
     }
 

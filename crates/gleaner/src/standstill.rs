@@ -51,7 +51,8 @@ mod tests {
     fn view(code: &str, devices: u64) -> ExplainView {
         let reason = ReasonView { code: code.to_owned(), text: format!("it is {code}"), devices: Some(devices) };
         let waiting = vec![WaitingView { task: "part".to_owned(), queued: 2, reasons: vec![reason] }];
-        ExplainView { job: JobId(1), state: JobState::Running, waiting, running: Vec::new(), running_more: 0 }
+        let (running, contests) = (Vec::new(), Vec::new());
+        ExplainView { job: JobId(1), state: JobState::Running, waiting, running, running_more: 0, contests }
     }
 
     #[test]

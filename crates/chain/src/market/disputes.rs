@@ -1,9 +1,10 @@
 //! Accusations, and the votes that decide about them.
 use alloy_primitives::{Address, B256, Bytes, U256};
 use alloy_sol_types::{Eip712Domain, SolEvent, SolStruct};
+use gleaner_wire::Amount;
 use serde::{Deserialize, Serialize};
 
-use super::{Market, ReadError};
+use super::{Market, ReadError, amount};
 use crate::account::{self, Account};
 use crate::contracts::Court;
 
@@ -71,6 +72,15 @@ pub struct Accusation {
     pub evidence: B256,
 }
 
+/// How a dispute ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ending {
+    /// What was taken of whoever lost.
+    pub taken: Amount,
+    /// By which transaction.
+    pub transaction: B256,
+}
+
 impl Question {
     /// What a member of the committee signs.
     pub fn digest(&self, ruling: Ruling) -> B256 {
@@ -125,6 +135,21 @@ impl Market {
         let event = Court::Accused::decode_log_data(&entry.log.data);
         let event = event.map_err(|error| ReadError::Answer(error.to_string()))?;
         Ok(Some(Accusation { order, provider, accuser: event.accuser, evidence: event.evidence }))
+    }
+
+    /// How a dispute ended: what was taken of whoever lost it, and by which transaction. Nothing while it is open.
+    pub async fn ending_of(&self, dispute: U256) -> Result<Option<Ending>, ReadError> {
+        let kinds = vec![Court::Penalized::SIGNATURE_HASH, Court::Expired::SIGNATURE_HASH];
+        let topics = [kinds, vec![dispute.into()], vec![], vec![]];
+        let height = self.node.height().await?;
+        let logs = self.all_logs(self.deployment.block, height, vec![self.deployment.court], topics).await?;
+        let Some(entry) = logs.last() else { return Ok(None) };
+        let taken = match Court::Penalized::decode_log_data(&entry.log.data) {
+            Ok(event) => amount(event.amount)?,
+            // It expired, and nobody paid.
+            Err(_) => Amount::ZERO,
+        };
+        Ok(Some(Ending { taken, transaction: entry.transaction }))
     }
 
     /// Hands in the votes of a majority.

@@ -17,7 +17,7 @@ use alloy_sol_types::SolCall;
 use gleaner_wire::Amount;
 
 pub use acts::Act;
-pub use disputes::{Accusation, Question, Ruling, Vote, majority};
+pub use disputes::{Accusation, Ending, Question, Ruling, Vote, majority};
 pub use epochs::{EpochStage, EpochState};
 pub use governance::{Ballot, Proposal, ProposalState, Stage};
 pub use history::{Entry, Kind, PaidEvent};

@@ -8,6 +8,7 @@ mod answer;
 mod ask;
 mod claim;
 mod compare;
+mod contest;
 mod loss;
 mod note;
 mod round;

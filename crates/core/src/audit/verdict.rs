@@ -56,9 +56,12 @@ impl Core {
             None => (Vec::new(), Vec::new()),
         };
         self.learn_tolerances(id);
+        let takes = if convicts { self.verdict_takes() } else { Amount::ZERO };
+        let wrong: Vec<WorkerId> = wrong.into_iter().map(|(worker, _)| worker).collect();
+        self.take_down_contest(id, verdict, &wrong, takes);
         right.into_iter().for_each(|(worker, _)| self.note_record(worker, proof::Mark::Good));
         gone.into_iter().for_each(|worker| self.note_record(worker, proof::Mark::GivenUp));
-        for (worker, _) in wrong {
+        for worker in wrong {
             match convicts && misled != Some(worker) {
                 true => self.convict(worker, id, effects),
                 false if blames => self.add_trouble(worker, 2, effects),
@@ -121,8 +124,10 @@ impl Core {
             let what = answer.output.map_or_else(|| "a failed program".into(), |output| short(output.hash()));
             said += &format!("{}{name} {what}", if said.is_empty() { "" } else { ", " });
         }
+        let costs = self.check_of_task(claim) == Check::Exact && self.jobs[&claim.attempt.job].order.is_some();
         let follows = match verdict {
-            Verdict::Refuted => "its stake is called in",
+            Verdict::Refuted if costs => "its stake is called in",
+            Verdict::Refuted => "trust in it begins anew",
             Verdict::Undecided
             | Verdict::NotAsked
             | Verdict::NotDrawn
@@ -189,8 +194,9 @@ impl Core {
     pub(crate) fn close_claims(&mut self, job: JobId, effects: &mut Vec<Effect>) {
         for id in self.claims_of(job) {
             let contested = self.claims.all[&id].audit.as_ref().is_some_and(|audit| audit.vote.is_some());
-            let claim = self.drop_claim(id, effects);
             let verdict = if contested { Verdict::Undecided } else { Verdict::JobEnded };
+            self.take_down_contest(id, verdict, &[], Amount::ZERO);
+            let claim = self.drop_claim(id, effects);
             self.keep_proof(id, &claim, verdict);
             if contested {
                 if claim.attempt.resumed {

@@ -176,6 +176,7 @@ impl Core {
             tallies: BTreeMap::new(),
             failures: VecDeque::new(),
             awards: VecDeque::new(),
+            contests: VecDeque::new(),
             order,
             crew: BTreeSet::new(),
             locks: BTreeMap::new(),

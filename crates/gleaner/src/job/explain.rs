@@ -4,8 +4,10 @@ use std::process::ExitCode;
 use anyhow::Result;
 use gleaner_client::Client;
 use gleaner_wire::JobId;
-use gleaner_wire::api::{ExplainView, JobState, ReasonView};
+use gleaner_wire::api::{CaseView, ExplainView, JobState, ReasonView};
+use serde::Serialize;
 
+use super::contests;
 use crate::output::{data, json};
 use crate::words;
 
@@ -23,12 +25,21 @@ pub struct Args {
 /// Explains one job.
 pub async fn perform(client: &Client, args: &Args) -> Result<ExitCode> {
     let view = client.explain(args.job).await?;
+    let court = contests::court_of(client, args.job, &view.contests).await?;
     if args.json {
-        json(&view)?
+        json(&Shown { view, court })?
     } else {
-        data(&render(&view))?
+        data(&render(&view, &court))?
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// A job, and what the court made of those who were wrong in it.
+#[derive(Serialize)]
+struct Shown {
+    #[serde(flatten)]
+    view: ExplainView,
+    court: Vec<CaseView>,
 }
 
 /// What waits, and a line for each reason.
@@ -49,7 +60,7 @@ pub fn reasons(reasons: &[ReasonView]) -> impl Iterator<Item = String> {
     })
 }
 
-fn render(view: &ExplainView) -> String {
+fn render(view: &ExplainView, court: &[CaseView]) -> String {
     let mut lines = vec![format!("job {} · {}", view.job, words::state(&view.state))];
     if let JobState::Failed { reason, .. } = &view.state {
         lines.push(format!("  {}", words::plain(reason)));
@@ -73,6 +84,12 @@ fn render(view: &ExplainView) -> String {
     }
     if lines.len() == 1 {
         lines.push("nothing waits and nothing runs".to_owned());
+    }
+    if !view.contests.is_empty() {
+        lines.push(contests::contests(&view.contests));
+    }
+    if !court.is_empty() {
+        lines.push(contests::court(court));
     }
     lines.join("\n")
 }

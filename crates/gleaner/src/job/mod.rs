@@ -2,6 +2,7 @@
 
 mod attend;
 mod cancel;
+pub mod contests;
 mod dispute;
 pub mod explain;
 mod fetch;

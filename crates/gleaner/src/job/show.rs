@@ -4,10 +4,12 @@ use std::process::ExitCode;
 use anyhow::Result;
 use gleaner_client::Client;
 use gleaner_core::blame::{Payer, consequence};
-use gleaner_wire::api::{JobState, JobView};
+use gleaner_wire::api::{CaseView, JobState, JobView};
 use gleaner_wire::market::{Mode, Tier};
 use gleaner_wire::{Amount, Extent, JobId, Micros};
+use serde::Serialize;
 
+use super::contests;
 use crate::output::{data, json};
 use crate::table::Align::{Left, Right};
 use crate::table::Table;
@@ -33,12 +35,23 @@ pub struct Args {
 /// Shows one job.
 pub async fn perform(client: &Client, args: &Args) -> Result<ExitCode> {
     let view = client.job(args.job).await?;
+    let court = contests::court_of(client, args.job, &view.contests).await?;
     if args.json {
-        json(&view)?
+        json(&Shown { view, court })?
     } else {
-        data(summary(&view).trim_end())?
+        let text = summary(&view);
+        let text = if court.is_empty() { text } else { format!("{text}\n{}\n", contests::court(&court)) };
+        data(text.trim_end())?
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// A job, and what the court made of those who were wrong in it.
+#[derive(Serialize)]
+struct Shown {
+    #[serde(flatten)]
+    view: JobView,
+    court: Vec<CaseView>,
 }
 
 /// The whole job in a few lines.
@@ -52,8 +65,14 @@ pub fn summary(view: &JobView) -> String {
     if !view.checks.is_empty() {
         text += &format!("\n{}\n", checks(view));
     }
+    if !view.tolerances.is_empty() {
+        text += &format!("\n{}\n", contests::tolerances(&view.tolerances));
+    }
     if !view.awards.is_empty() {
         text += &format!("\n{}\n", awards(view));
+    }
+    if !view.contests.is_empty() {
+        text += &format!("\n{}\n", contests::contests(&view.contests));
     }
     if !view.failures.is_empty() {
         text += &format!("\n{}\n", failures(view));

@@ -3,10 +3,11 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use gleaner_client::Client;
-use gleaner_wire::api::{AuditsView, SeedingView, TestView, WorkerView};
+use gleaner_wire::api::{AuditsView, CaseView, SeedingView, TestView, WorkerView};
 use gleaner_wire::{Amount, Runtime, WorkerId};
 use serde::Serialize;
 
+use crate::job::contests;
 use crate::output::{data, json};
 use crate::table::Align::{Left, Right};
 use crate::table::Table;
@@ -27,10 +28,16 @@ pub struct Args {
 pub async fn perform(client: &Client, args: &Args) -> Result<ExitCode> {
     let worker = client.worker(args.worker).await?;
     let seeding = client.data().seeding(Some(worker.key), None).await?;
+    let court = match worker.offer.provider {
+        Some(provider) => client.cases(None, Some(provider)).await?,
+        None => Vec::new(),
+    };
     if args.json {
-        json(&Shown { worker, seeding })?
+        json(&Shown { worker, seeding, court })?
     } else {
-        data(&render(&worker, &seeding))?
+        let text = render(&worker, &seeding);
+        let text = if court.is_empty() { text } else { format!("{text}\n\n{}", contests::court(&court)) };
+        data(&text)?
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -41,6 +48,8 @@ struct Shown {
     #[serde(flatten)]
     worker: WorkerView,
     seeding: SeedingView,
+    /// What the court of the chain made of wrong answers of its owner's workers.
+    court: Vec<CaseView>,
 }
 
 /// How a runtime did in the hub's test, and whether its owner needs the device now.

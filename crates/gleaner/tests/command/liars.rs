@@ -33,6 +33,13 @@ fn caught(network: &Network) -> JobView {
     for words in [LIAR, "refuted", "the vote was against it", "it delivered", "the others computed"] {
         assert!(shown.contains(words), "{words} is missing:\n{shown}");
     }
+    for command in ["show", "explain"] {
+        let shown = network.run(&["job", command, "1"]).succeeded().stdout;
+        let told = ["was contested: others computed something else", &format!("{LIAR} delivered "), "; it was wrong", "poll 1: 0 for the claim, 3 for answer 1"];
+        for words in told {
+            assert!(shown.contains(words), "{words} is missing in `job {command}` of an ended job:\n{shown}");
+        }
+    }
     let workers = network.wait_for_workers(HONEST + 1);
     for worker in workers {
         let bad = worker.audits.expect("the hub checks results").bad;

@@ -1,6 +1,7 @@
 //! Proofs: where seeds come from, what auditors judge, and their votes. Anybody may look; a vote counts by its signature.
 use super::Shared;
 use super::money::money;
+use super::parameters::Parameters;
 use super::problem::Problem;
 use crate::money::{DisputeView, Money, Trouble, Voted};
 use axum::Json;
@@ -9,12 +10,36 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use gleaner_chain::beacon::Beacon;
 use gleaner_chain::market::Vote;
-use gleaner_wire::Hash;
+use gleaner_wire::api::CaseView;
+use gleaner_wire::{Address, Hash, JobId};
+use serde::Deserialize;
 use std::sync::Arc;
 
 /// `GET /api/v1/disputes`: the open ones, with who sits on their committees.
 pub(super) async fn list(State(shared): State<Arc<Shared>>) -> Result<Json<Vec<DisputeView>>, Problem> {
     ask(&shared, Money::disputes).await.map(Json)
+}
+
+/// Whose cases are wanted.
+#[derive(Deserialize)]
+pub(super) struct Wanted {
+    job: Option<u64>,
+    provider: Option<String>,
+}
+
+/// `GET /api/v1/cases?job=JOB&provider=ADDRESS`: those who were found wrong, and what the court made of it; newest first. A
+/// hub without a chain has none.
+pub(super) async fn cases(
+    State(shared): State<Arc<Shared>>,
+    Parameters(wanted): Parameters<Wanted>,
+) -> Result<Json<Vec<CaseView>>, Problem> {
+    if shared.money.is_none() {
+        return Ok(Json(Vec::new()));
+    }
+    let provider = wanted.provider.map(|text| text.parse::<Address>()).transpose();
+    let provider = provider.map_err(|error| Problem::bad_request(error.to_string()))?;
+    let job = wanted.job.map(JobId);
+    ask(&shared, move |money| money.cases(job, provider)).await.map(Json)
 }
 
 /// `GET /api/v1/evidence/{hash}`: a document that shows a fault.

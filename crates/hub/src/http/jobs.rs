@@ -54,8 +54,9 @@ pub(super) async fn explain(
     if let Some(view) = shared.keeper.ask(move |core| core.explain(job)).await? {
         return Ok(Json(view));
     }
-    let state = view(&shared, job).await?.summary.state;
-    Ok(Json(ExplainView { job, state, waiting: Vec::new(), running: Vec::new(), running_more: 0 }))
+    let view = view(&shared, job).await?;
+    let (state, contests) = (view.summary.state, view.contests);
+    Ok(Json(ExplainView { job, state, waiting: Vec::new(), running: Vec::new(), running_more: 0, contests }))
 }
 
 /// Which receipts are wanted.

@@ -100,6 +100,7 @@ pub(crate) fn router(shared: &Arc<Shared>) -> Router {
         .route("/api/v1/faucet", post(money::faucet))
         .route("/api/v1/fiat/webhook", post(money::fiat_webhook))
         .route("/api/v1/disputes", get(disputes::list))
+        .route("/api/v1/cases", get(disputes::cases))
         .route("/api/v1/disputes/{dispute}/votes", post(disputes::vote))
         .route("/api/v1/evidence/{hash}", get(disputes::evidence))
         .route("/api/v1/rounds/{round}/beacon", get(disputes::beacon))

@@ -186,8 +186,9 @@ impl Money {
             DisputeStage::Expired => Outcome::Undecided,
             DisputeStage::None => return Ok(true),
         };
-        tracing::info!(job = %case.job, provider = %case.provider, dispute = number, ?outcome, "a dispute has ended");
-        self.docket.close(case, &outcome)?;
+        let ending = self.market.ending_of(dispute).await?;
+        tracing::info!(job = %case.job, provider = %case.provider, dispute = number, ?outcome, ?ending, "a dispute has ended");
+        self.docket.close(case, &outcome, ending)?;
         Ok(true)
     }
 
@@ -204,7 +205,7 @@ impl Money {
 
     fn drop_case(&self, case: &Case, reason: String) -> Result<bool, Trouble> {
         tracing::warn!(job = %case.job, provider = %case.provider, reason, "a provider is not accused");
-        self.docket.close(case, &Outcome::Dropped(reason))?;
+        self.docket.close(case, &Outcome::Dropped(reason), None)?;
         Ok(false)
     }
 

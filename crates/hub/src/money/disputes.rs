@@ -1,9 +1,10 @@
 //! What auditors are told of open disputes, and the votes that they leave.
-use super::docket::Case;
-use super::{Money, Trouble};
+use super::docket::{Case, Closed, Outcome};
+use super::{Money, Trouble, convert};
 use gleaner_chain::market::{DisputeStage, DisputeState, Vote};
 use gleaner_chain::primitives::{Address, B256, U256};
-use gleaner_wire::{Hash, JobId};
+use gleaner_wire::api::{CaseStage, CaseView};
+use gleaner_wire::{Amount, Hash, JobId};
 use serde::{Deserialize, Serialize};
 use std::sync::PoisonError;
 
@@ -47,6 +48,26 @@ impl DisputeView {
     }
 }
 
+fn case_view(closed: Closed, open: &[DisputeView]) -> CaseView {
+    let Closed { case, outcome, taken, transaction } = closed;
+    let Case { job, provider, evidence, dispute, .. } = case;
+    let stage = match outcome {
+        Some(Outcome::Slashed) => CaseStage::Slashed,
+        Some(Outcome::Acquitted) => CaseStage::Acquitted,
+        Some(Outcome::Undecided) => CaseStage::Undecided,
+        Some(Outcome::Dropped(reason)) => CaseStage::Dropped { reason },
+        None => match open.iter().find(|view| Some(view.dispute) == dispute) {
+            Some(view) => {
+                let count = |list: &[Address]| u32::try_from(list.len()).unwrap_or(u32::MAX);
+                CaseStage::Open { seats: count(&view.committee), voted: count(&view.voted), ends: view.ends }
+            }
+            None => CaseStage::Waiting,
+        },
+    };
+    let (provider, taken) = (gleaner_wire::Address(provider.into_array()), if stage == CaseStage::Slashed { taken } else { Amount::ZERO });
+    CaseView { job, provider, evidence, dispute, stage, taken, transaction }
+}
+
 /// What became of a vote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Voted {
@@ -69,6 +90,17 @@ impl Money {
             view.voted = self.docket.votes(view.dispute)?.into_iter().map(|vote| vote.account).collect();
         }
         Ok(disputes)
+    }
+
+    /// What became of those who were found wrong in a job, or of a provider, as far as is known here.
+    pub(crate) fn cases(
+        &self,
+        job: Option<JobId>,
+        provider: Option<gleaner_wire::Address>,
+    ) -> Result<Vec<CaseView>, Trouble> {
+        let open = self.disputes()?;
+        let cases = self.docket.cases(job, provider.map(convert::address))?;
+        Ok(cases.into_iter().map(|closed| case_view(closed, &open)).collect())
     }
 
     pub(super) fn show_disputes(&self, disputes: Vec<DisputeView>) {

@@ -3,9 +3,9 @@
 //! The chain has the last word on every dispute; what is kept here is what the chain does not keep, and which
 //! convictions are still to be pursued.
 use gleaner_chain::beacon::Beacon;
-use gleaner_chain::market::{Ruling, Vote};
+use gleaner_chain::market::{Ending, Ruling, Vote};
 use gleaner_chain::primitives::{Address, B256, Bytes};
-use gleaner_wire::{Hash, JobId};
+use gleaner_wire::{Amount, Hash, JobId};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -18,9 +18,12 @@ const SCHEMA: &str = "
     CREATE TABLE IF NOT EXISTS evidence (hash BLOB PRIMARY KEY, document BLOB NOT NULL);
     CREATE TABLE IF NOT EXISTS conviction (
         placed BLOB NOT NULL, provider BLOB NOT NULL, job INTEGER NOT NULL, evidence BLOB NOT NULL,
-        dispute INTEGER, outcome TEXT, PRIMARY KEY (placed, provider)
+        dispute INTEGER, outcome TEXT, taken INTEGER NOT NULL DEFAULT 0, ended BLOB,
+        PRIMARY KEY (placed, provider)
     ) WITHOUT ROWID;
     CREATE INDEX IF NOT EXISTS conviction_open ON conviction (job) WHERE outcome IS NULL;
+    CREATE INDEX IF NOT EXISTS conviction_job ON conviction (job);
+    CREATE INDEX IF NOT EXISTS conviction_provider ON conviction (provider, job);
     CREATE TABLE IF NOT EXISTS vote (
         dispute INTEGER NOT NULL, account BLOB NOT NULL, for_claimant INTEGER NOT NULL, signature BLOB NOT NULL,
         PRIMARY KEY (dispute, account)
@@ -28,6 +31,8 @@ const SCHEMA: &str = "
 
 /// How long to wait for somebody else who writes.
 const BUSY_TIME_MAX: Duration = Duration::from_secs(5);
+/// Cases that are shown at once, newest first.
+const SHOWN_MAX: u32 = 100;
 /// Convictions that are pursued at a time; the others wait.
 const OPEN_MAX: u32 = 200;
 
@@ -70,6 +75,17 @@ pub(crate) enum Outcome {
     Dropped(String),
 }
 
+/// A case with how it ended, if it has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Closed {
+    pub(super) case: Case,
+    pub(super) outcome: Option<Outcome>,
+    /// What was taken of the stake.
+    pub(super) taken: Amount,
+    /// The transaction by which it ended.
+    pub(super) transaction: Option<Hash>,
+}
+
 impl Outcome {
     fn text(&self) -> String {
         match self {
@@ -80,7 +96,6 @@ impl Outcome {
         }
     }
 
-    #[cfg(test)]
     fn read(text: &str) -> Result<Self, Error> {
         match text {
             "slashed" => Ok(Self::Slashed),
@@ -192,13 +207,35 @@ impl Docket {
         Ok(())
     }
 
-    /// Ends a case.
-    pub(super) fn close(&self, case: &Case, outcome: &Outcome) -> Result<(), Error> {
+    /// Ends a case, with what the chain took of whoever lost it and by which transaction, if it did anything.
+    pub(super) fn close(&self, case: &Case, outcome: &Outcome, ending: Option<Ending>) -> Result<(), Error> {
+        let (taken, transaction) = ending.map_or((0, None), |ending| (ending.taken.0, Some(ending.transaction.0)));
         self.db().execute(
-            "UPDATE conviction SET outcome = ?3 WHERE placed = ?1 AND provider = ?2",
-            params![case.order.0, case.provider.0.0, outcome.text()],
+            "UPDATE conviction SET outcome = ?3, taken = ?4, ended = ?5 WHERE placed = ?1 AND provider = ?2",
+            params![case.order.0, case.provider.0.0, outcome.text(), taken, transaction],
         )?;
         Ok(())
+    }
+
+    /// The newest cases of a job, or of a provider, or of all, whether they have ended or not.
+    pub(super) fn cases(&self, job: Option<JobId>, provider: Option<Address>) -> Result<Vec<Closed>, Error> {
+        let db = self.db();
+        let mut statement = db.prepare_cached(
+            "SELECT placed, provider, job, evidence, dispute, outcome, taken, ended FROM conviction
+             WHERE (?1 IS NULL OR job = ?1) AND (?2 IS NULL OR provider = ?2) ORDER BY job DESC, placed, provider LIMIT ?3",
+        )?;
+        let provider = provider.map(|provider| provider.0.0);
+        let cases = statement.query_map(params![job.map(|job| job.0), provider, SHOWN_MAX], |row| {
+            let ended: Option<[u8; 32]> = row.get(7)?;
+            let outcome: Option<String> = row.get(5)?;
+            Ok((read_case(row)?, outcome, Amount(row.get(6)?), ended.map(Hash)))
+        })?;
+        let read = |found: rusqlite::Result<(Case, Option<String>, Amount, Option<Hash>)>| {
+            let (case, outcome, taken, transaction) = found?;
+            let outcome = outcome.map(|text| Outcome::read(&text)).transpose()?;
+            Ok(Closed { case, outcome, taken, transaction })
+        };
+        cases.map(read).collect()
     }
 
     /// Keeps a vote. The first of a member counts.
@@ -295,15 +332,33 @@ mod tests {
         assert_eq!(docket.open_cases().expect("read"), [first.clone(), second.clone()]);
         docket.see_dispute(&first, Some(5)).expect("written");
         assert!(docket.awaits_accusation(JobId(1)).expect("read"));
-        docket.close(&second, &Outcome::Dropped("no stake".to_owned())).expect("closed");
+        docket.close(&second, &Outcome::Dropped("no stake".to_owned()), None).expect("closed");
         assert!(!docket.awaits_accusation(JobId(1)).expect("read"));
         docket.enter(&second).expect("entered again changes nothing");
         assert_eq!(docket.open_cases().expect("read"), [Case { dispute: Some(5), ..first }]);
         assert_eq!(docket.outcome(first.order, first.provider).expect("read"), None);
         for outcome in [Outcome::Slashed, Outcome::Acquitted, Outcome::Undecided, Outcome::Dropped("why".to_owned())] {
-            docket.close(&first, &outcome).expect("closed");
+            docket.close(&first, &outcome, None).expect("closed");
             assert_eq!(docket.outcome(first.order, first.provider).expect("read"), Some(outcome));
         }
+    }
+
+    #[test]
+    fn what_became_of_a_case_is_found_by_its_job_and_by_its_provider() {
+        let (_folder, docket) = docket();
+        let (first, second) = (case(1), Case { provider: Address::repeat_byte(8), ..case(2) });
+        docket.enter(&first).expect("entered");
+        docket.enter(&second).expect("entered");
+        let ending = Ending { taken: Amount(7), transaction: B256::repeat_byte(9) };
+        docket.close(&second, &Outcome::Slashed, Some(ending)).expect("closed");
+        let found = docket.cases(Some(JobId(2)), None).expect("read");
+        assert_eq!((found.len(), &found[0].outcome, found[0].taken), (1, &Some(Outcome::Slashed), Amount(7)));
+        assert_eq!(found[0].transaction, Some(Hash([9; 32])));
+        assert_eq!(docket.cases(None, Some(second.provider)).expect("read"), found);
+        let open = docket.cases(Some(JobId(1)), None).expect("read");
+        assert_eq!((open.len(), &open[0].outcome, open[0].taken), (1, &None, Amount::ZERO));
+        assert_eq!(docket.cases(None, None).expect("read").len(), 2);
+        assert!(docket.cases(Some(JobId(3)), None).expect("read").is_empty());
     }
 
     #[test]
