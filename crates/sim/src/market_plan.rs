@@ -27,3 +27,28 @@ pub(crate) fn add_market(seed: u64, jobs: &mut [JobPlan]) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::Scenario;
+    use crate::world::{Watch, World};
+
+    #[test]
+    fn worlds_have_races_kept_devices_moved_attempts_and_quotes_with_and_without_checks() {
+        // For worlds without and with checks: second attempts of races, moved attempts, quoted jobs that were done.
+        let mut seen = [[0; 3]; 2];
+        let mut backed = 0;
+        for seed in 1..=400 {
+            let scenario = Scenario::small(seed);
+            let mut world = World::new(&scenario, Watch::Rarely);
+            world.run().unwrap_or_else(|what| panic!("seed {seed}: {what}"));
+            let totals = world.hub.core.totals();
+            let counts = [totals.hedges, totals.attempts_moved, totals.quote_price_errors.count];
+            seen[usize::from(scenario.checks)].iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+            backed += totals.quotes_backed;
+        }
+        assert!(seen.iter().flatten().all(|count| *count >= 5), "{seen:?}");
+        assert!(backed > 0, "the platform paid nothing beyond quotes");
+    }
+}
