@@ -228,4 +228,17 @@ mod tests {
         assert_eq!(run(5), run(5));
         assert_ne!(run(5), run(6));
     }
+
+    #[test]
+    #[ignore]
+    fn tmp_print() {
+        let seed: u64 = std::env::var("SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(1);
+        let only = std::env::var("ONLY").unwrap_or_default();
+        let mut worlds = rows(1_000_000, seed);
+        worlds.retain(|(group, name, _)| only.is_empty() || format!("{group:?} {name}").contains(&only));
+        for row in run_all(&worlds, 2) {
+            let o = row.outcome;
+            println!("{:>3} {:50} wrong {:>6} over {:>7} false {:>3} profit {:>8} excl {:>4} until {:>6} each {:>6} votes {:>5} ref {:>5} {}", row.setting.liars/10, row.name, o.wrong_paid, o.overhead, o.false_slashings, o.profit_milli, o.exclusions, o.tasks_until_out, o.wrong_each_milli, o.votes, o.refereed, if row.goal.is_some() {if row.holds {"holds"} else {"FAILS"}} else {""});
+        }
+    }
 }
