@@ -14,6 +14,10 @@ pub struct Policy {
     /// The rate up to which unpaid work may raise a worker's before it gets no more work: results of a device take a minute or
     /// so to be drawn, and whoever has several must not stand still for that.
     pub stretch: u32,
+    /// x
+    pub setback: u32,
+    /// x
+    pub tmp: u32,
     /// The share of auditors that is reckoned to be honest when a rate is weighed against a stake: with a colluding one an
     /// audit finds nothing.
     pub honest: u32,
@@ -52,6 +56,8 @@ impl Default for Policy {
             floor: 45_000,
             halving: 8,
             stretch: 150_000,
+            setback: 1,
+            tmp: 0,
             honest: 700_000,
             trusted: 100_000,
             poll: 11,
