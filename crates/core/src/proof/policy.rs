@@ -11,6 +11,13 @@ pub struct Policy {
     /// A new worker is audited on everything; after this many good verdicts on one in two, after twice as many more on
     /// one in four, and so on.
     pub halving: u32,
+    /// The rate up to which unpaid work may raise a worker's before it gets no more work: results of a device take a minute or
+    /// so to be drawn, and whoever has several must not stand still for that.
+    pub stretch: u32,
+    /// x
+    pub setback: u32,
+    /// x
+    pub tmp: u32,
     /// The share of auditors that is reckoned to be honest when a rate is weighed against a stake: with a colluding one an
     /// audit finds nothing.
     pub honest: u32,
@@ -48,6 +55,9 @@ impl Default for Policy {
         Self {
             floor: 45_000,
             halving: 8,
+            stretch: 150_000,
+            setback: 1,
+            tmp: 0,
             honest: 700_000,
             trusted: 100_000,
             poll: 11,
