@@ -95,7 +95,7 @@ fn alter(value: &mut Value, change: &Change, others: &[TaskReceipt]) {
                 None => (),
             }
         }
-        Change::Turned(place, bit) => match value.pointer_mut(place.get(&places)) {
+        Change::Turned(place, bit) => match value.pointer_mut(place.get::<String>(&places)) {
             Some(Value::Number(number)) => {
                 let turned = number.as_u64().unwrap_or_default() ^ 1 << (bit % 64);
                 *number = turned.into();
