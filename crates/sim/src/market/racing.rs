@@ -1,7 +1,7 @@
 //! How soon questions are answered by machines that stall now and then, and how much work races waste for that.
 use gleaner_wire::job_file::{Prefer, Source};
 use gleaner_wire::market::{Market, Mode};
-use gleaner_wire::{BlobRef, JobId};
+use gleaner_wire::{Amount, BlobRef, JobId};
 use serde::Serialize;
 
 use crate::chance::Chance;
@@ -82,6 +82,7 @@ fn scenario(seed: u64, mode: Mode) -> Scenario {
     let question = |at: u64, first: u64, count: u64| {
         let mut job = JobPlan { at, ..array("ada", count, SECOND, 2000, Prefer::Fast) };
         job.file.market = Market { mode, ..Market::default() };
+        job.file.budget.price_max = Some(Amount::gln(1000));
         // All run the same program.
         job.file.tasks[0].program = Some(Source::Data(BlobRef::of(b"questions").into()));
         job.file.tasks[0].each = Some(format!("{first}..{}", first + count - 1));
