@@ -24,3 +24,4 @@ mod search;
 mod share;
 mod shares;
 mod stragglers;
+mod tolerances;
