@@ -164,10 +164,7 @@ mod tests {
 
     #[test]
     fn an_answer_that_was_given_up_takes_a_good_one_back() {
-        assert_eq!(
-            after(&[Mark::Good, Mark::GivenUp, Mark::GivenUp]),
-            Record { given_up: 2, ..Record::default() }
-        );
+        assert_eq!(after(&[Mark::Good, Mark::GivenUp, Mark::GivenUp]), Record { given_up: 2, ..Record::default() });
     }
 
     #[test]

@@ -64,8 +64,14 @@ fn what_honest_results_differ_by_is_learned_and_tolerated_from_then_on() {
         assert_eq!(network.state(first), JobState::Done);
         let known = network.core.job_view(first).expect("it is there").tolerances;
         assert_eq!(known.len(), 1, "{known:?}");
-        assert!(known[0].seen >= 64 && (known[0].one.as_str(), known[0].other.as_str()) == ("wasm", "wasm"), "{known:?}");
-        assert!(known[0].tolerated.is_some_and(|tolerated| (28_800_000..=36_000_000).contains(&tolerated)), "{known:?}");
+        assert!(
+            known[0].seen >= 64 && (known[0].one.as_str(), known[0].other.as_str()) == ("wasm", "wasm"),
+            "{known:?}"
+        );
+        assert!(
+            known[0].tolerated.is_some_and(|tolerated| (28_800_000..=36_000_000).contains(&tolerated)),
+            "{known:?}"
+        );
 
         let wider = network.submit("ada", &job(vec![numeric(kind, 10)]));
         run(&mut network, |_, _| 25_000_000);

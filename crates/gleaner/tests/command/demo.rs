@@ -15,8 +15,7 @@ const MONEY: [&str; 5] = [
 ];
 
 /// What every demo says about the liar in its last act.
-const LIAR: [&str; 3] =
-    ["worker-7 lied", "its stake went from", "receipts of the job hold, the one of the lie too"];
+const LIAR: [&str; 3] = ["worker-7 lied", "its stake went from", "receipts of the job hold, the one of the lie too"];
 
 fn demo(folder: &Path, args: &[&str], environment: &[(&str, &str)]) -> Ended {
     let mut command = gleaner();
