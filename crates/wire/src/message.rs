@@ -145,6 +145,9 @@ pub enum ToWorker {
     Invite(Vec<Invitation>),
     /// Open the bids of these devices in these auctions: all bids are in.
     Reveal(Vec<(AuctionId, u16)>),
+    /// What the worker has earned on this hub, ever: results are paid when they were checked, which may be long after they
+    /// were acknowledged.
+    Earned(Amount),
 }
 
 /// From worker to hub.

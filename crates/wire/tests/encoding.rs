@@ -61,6 +61,7 @@ fn to_worker() -> Vec<(ToWorker, &'static str)> {
         (ToWorker::Screened { device: 0, runtime: Runtime::Wasm, verdict: Err("x".into()) }, "090000010178"),
         (ToWorker::Invite(vec![invitation()]), INVITE),
         (ToWorker::Reveal(vec![(AuctionId(300), 1)]), "0b01ac0201"),
+        (ToWorker::Earned(Amount(300)), "0cac02"),
     ]
 }
 

@@ -140,7 +140,8 @@ impl Sessions<'_> {
             | ToWorker::Paused(_)
             | ToWorker::Screened { .. }
             | ToWorker::Invite(_)
-            | ToWorker::Reveal(_) => return Err(lost(NO_SENSE)),
+            | ToWorker::Reveal(_)
+            | ToWorker::Earned(_) => return Err(lost(NO_SENSE)),
         };
         let hello = ToHub::Hello {
             protocol: PROTOCOL,
@@ -166,7 +167,8 @@ impl Sessions<'_> {
             | ToWorker::Paused(_)
             | ToWorker::Screened { .. }
             | ToWorker::Invite(_)
-            | ToWorker::Reveal(_) => Err(lost(NO_SENSE)),
+            | ToWorker::Reveal(_)
+            | ToWorker::Earned(_) => Err(lost(NO_SENSE)),
         }
     }
 
