@@ -381,7 +381,7 @@ mod tests {
             messages.iter().map(|message| if let ToWorker::Start(starts) = message { starts.len() } else { 0 });
         assert_eq!(counts.sum::<usize>(), 2000);
         assert!(messages.len() < 6, "{}", messages.len());
-        let earned = gleaner_wire::Amount::ZERO;
+        let earned = Amount::ZERO;
         assert_eq!(messages[0], ToWorker::Acknowledge { batch: 4, earned }, "room is made before it is needed");
     }
 }
