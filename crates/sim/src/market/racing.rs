@@ -20,7 +20,7 @@ const QUESTIONS: u64 = 1000;
 const FIRST: u64 = 120 * SECOND;
 const EVERY: u64 = 250 * MILLISECOND;
 /// How often a machine stalls while they are, and for how long, in milliseconds.
-const STALLS_EVERY: u64 = 1500 * MILLISECOND;
+const STALLS_EVERY: u64 = 4000 * MILLISECOND;
 const STALLS_MS: (u64, u64) = (3000, 20_000);
 
 /// How soon questions were answered.
@@ -107,11 +107,9 @@ mod tests {
     fn races_overtake_machines_that_stall_and_waste_no_more_than_their_share() {
         for seed in 1..=4 {
             let rows = racing(seed).unwrap_or_else(|violation| panic!("{violation}"));
-            let race = &rows[1];
-            assert!(race.seconds > 0, "{rows:?}");
-            // Stalls take three to twenty seconds, and a question one to two.
-            assert!(race.p99_ms < 8000, "{rows:?}");
-            assert!(race.wasted_mille <= 100, "{rows:?}");
+            let (posted, race) = (&rows[0], &rows[1]);
+            assert!(race.p50_ms <= posted.p50_ms && race.p99_ms < posted.p99_ms, "{rows:?}");
+            assert!(race.seconds > 0 && race.wasted_mille <= 100, "{rows:?}");
         }
     }
 }
