@@ -71,14 +71,14 @@ fn alter(value: &mut Value, change: &Change, others: &[TaskReceipt]) {
     let places = places_of(value);
     match change {
         Change::Taken { place, from } => {
-            let place = place.get(&places);
+            let place = place.get(&places[..]).as_str();
             let other = serde_json::to_value(from.get(others)).expect("plain data");
             if let (Some(there), Some(here)) = (other.pointer(place), value.pointer_mut(place)) {
                 *here = there.clone();
             }
         }
         Change::Swapped(one, other) => {
-            let (one, other) = (one.get(&places), other.get(&places));
+            let (one, other) = (one.get(&places[..]).as_str(), other.get(&places[..]).as_str());
             let (Some(first), Some(second)) = (value.pointer(one).cloned(), value.pointer(other).cloned()) else { return };
             for (place, new) in [(one, second), (other, first)] {
                 if let Some(here) = value.pointer_mut(place) {
@@ -87,15 +87,14 @@ fn alter(value: &mut Value, change: &Change, others: &[TaskReceipt]) {
             }
         }
         Change::LeftOut(place) => {
-            let place = place.get(&places);
-            let (parent, name) = place.rsplit_once('/').expect("a pointer has a slash");
+            let (parent, name) = place.get(&places[..]).rsplit_once('/').expect("a pointer has a slash");
             match value.pointer_mut(parent) {
                 Some(Value::Array(items)) => _ = items.remove(name.parse::<usize>().expect("a place in a list")),
                 Some(other) => other[name] = Value::Null,
                 None => (),
             }
         }
-        Change::Turned(place, bit) => match value.pointer_mut(place.get(&places)) {
+        Change::Turned(place, bit) => match value.pointer_mut(place.get(&places[..]).as_str()) {
             Some(Value::Number(number)) => {
                 let turned = number.as_u64().unwrap_or_default() ^ 1 << (bit % 64);
                 *number = turned.into();
