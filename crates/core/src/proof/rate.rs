@@ -53,14 +53,14 @@ impl Record {
 /// The rate that a record calls for, in millionths: halving / (halving + good), where each bad verdict makes trust harder
 /// to earn.
 pub fn rate(record: &Record, policy: &Policy) -> u32 {
-    let patience = u64::from(policy.halving.max(1)) * (1 + u64::from(record.bad) * u64::from(policy.setback));
+    let patience = u64::from(policy.halving.max(1)) * (1 + u64::from(record.bad));
     let rate = u64::from(WHOLE) * patience / (patience + u64::from(record.good));
     u32::try_from(rate).unwrap_or(WHOLE).clamp(floor(record, policy), WHOLE)
 }
 
 /// The least rate for a record, however many good marks there are: that of the policy, and as much again for each bad mark.
 pub fn floor(record: &Record, policy: &Policy) -> u32 {
-    policy.floor.saturating_mul(record.bad.saturating_mul(policy.tmp).saturating_add(1)).min(WHOLE)
+    policy.floor.saturating_mul(record.bad.saturating_add(1)).min(WHOLE)
 }
 
 /// The least rate with rate × lost > (1 − rate) × gain; everything, if no rate below it will do.
@@ -160,6 +160,8 @@ mod tests {
         assert_eq!(rate(&record, &policy), WHOLE);
         let again = after(&[Mark::Bad, Mark::Good, Mark::Good, Mark::Good]);
         assert!(rate(&again, &policy) > rate(&after(&[Mark::Good; 3]), &policy));
+        let caught = Record { good: u32::MAX, bad: 1, ..Record::default() };
+        assert_eq!(rate(&caught, &policy), 2 * policy.floor, "and never as much of it");
     }
 
     #[test]

@@ -27,14 +27,14 @@ fn receipts(job: usize) -> Vec<TaskReceipt> {
 }
 
 /// Every place in a JSON value, as a pointer, the deepest last.
-fn places(value: &Value, way: &str, found: &mut Vec<String>) {
-    found.push(way.to_owned());
+fn places(value: &Value, way: String, found: &mut Vec<String>) {
+    found.push(way.clone());
     match value {
         Value::Object(fields) => {
-            fields.iter().for_each(|(name, inside)| places(inside, &format!("{way}/{name}"), found))
+            fields.iter().for_each(|(name, inside)| places(inside, format!("{way}/{name}"), found))
         }
         Value::Array(items) => {
-            items.iter().enumerate().for_each(|(at, inside)| places(inside, &format!("{way}/{at}"), found));
+            items.iter().enumerate().for_each(|(at, inside)| places(inside, format!("{way}/{at}"), found));
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => (),
     }
@@ -42,7 +42,7 @@ fn places(value: &Value, way: &str, found: &mut Vec<String>) {
 
 fn places_of(value: &Value) -> Vec<String> {
     let mut found = Vec::new();
-    places(value, "", &mut found);
+    places(value, String::new(), &mut found);
     found.remove(0);
     found
 }
@@ -73,14 +73,14 @@ fn alter(value: &mut Value, change: &Change, others: &[TaskReceipt]) {
     let places = places_of(value);
     match change {
         Change::Taken { place, from } => {
-            let place = place.get(&places);
+            let place = place.get(&places[..]).as_str();
             let other = serde_json::to_value(from.get(others)).expect("plain data");
             if let (Some(there), Some(here)) = (other.pointer(place), value.pointer_mut(place)) {
                 *here = there.clone();
             }
         }
         Change::Swapped(one, other) => {
-            let (one, other) = (one.get(&places), other.get(&places));
+            let (one, other) = (one.get(&places[..]).as_str(), other.get(&places[..]).as_str());
             let (Some(first), Some(second)) = (value.pointer(one).cloned(), value.pointer(other).cloned()) else {
                 return;
             };
@@ -91,15 +91,14 @@ fn alter(value: &mut Value, change: &Change, others: &[TaskReceipt]) {
             }
         }
         Change::LeftOut(place) => {
-            let place = place.get(&places);
-            let (parent, name) = place.rsplit_once('/').expect("a pointer has a slash");
+            let (parent, name) = place.get(&places[..]).rsplit_once('/').expect("a pointer has a slash");
             match value.pointer_mut(parent) {
                 Some(Value::Array(items)) => _ = items.remove(name.parse::<usize>().expect("a place in a list")),
                 Some(other) => other[name] = Value::Null,
                 None => (),
             }
         }
-        Change::Turned(place, bit) => match value.pointer_mut(place.get::<String>(&places)) {
+        Change::Turned(place, bit) => match value.pointer_mut(place.get(&places[..]).as_str()) {
             Some(Value::Number(number)) => {
                 let turned = number.as_u64().unwrap_or_default() ^ 1 << (bit % 64);
                 *number = turned.into();

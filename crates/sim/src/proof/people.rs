@@ -122,9 +122,9 @@ impl People {
         (self.owners[owner].wrong, self.owners[owner].wrong_in) = (0, None);
         for at in self.owners[owner].workers.clone() {
             let worker = &mut self.workers[at];
-            let stake = Amount::gln(chance.log_uniform(STAKE_MIN, STAKE_MAX));
             let parts = if worker.role == Role::Liar { u64::from(setting.sybils.max(1)) } else { 1 };
-            worker.stake = Amount(stake.0 / parts);
+            // So much must stand behind every worker.
+            worker.stake = Amount::gln((chance.log_uniform(STAKE_MIN, STAKE_MAX) / parts).max(STAKE_MIN));
             worker.key = WorkerKey(Hash::of(&chance.next().to_le_bytes()).0);
             worker.record = Record::default();
             worker.delivered = 0;

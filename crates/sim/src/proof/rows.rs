@@ -68,7 +68,7 @@ impl Goal {
         outcome.wrong_paid < self.wrong_paid_max
             && outcome.overhead <= self.overhead_max
             && outcome.false_slashings == 0
-            && outcome.profit_milli < 0
+            && outcome.profit_micro < 0
     }
 }
 
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn whatever_a_task_costs_cheating_is_a_loss_and_only_the_work_for_it_grows() {
         let rows = shown(100, |group, _| *group == Group::Dear);
-        assert!(rows.iter().all(|row| row.outcome.profit_milli < 0 && row.outcome.false_slashings == 0), "{rows:?}");
+        assert!(rows.iter().all(|row| row.outcome.profit_micro < 0 && row.outcome.false_slashings == 0), "{rows:?}");
         let overhead: Vec<u32> = rows.iter().map(|row| row.outcome.overhead).collect();
         assert!(overhead.is_sorted() && overhead[0] < 60_000 && overhead[3] > 500_000, "{overhead:?}");
     }
@@ -227,65 +227,5 @@ mod tests {
         let run = |seed| world::run(&Setting { seed, ..setting }, &Policy::default());
         assert_eq!(run(5), run(5));
         assert_ne!(run(5), run(6));
-    }
-
-    #[test]
-    #[ignore]
-    fn tmp_print() {
-        let var = |name: &str, or: u64| std::env::var(name).ok().and_then(|s| s.parse().ok()).unwrap_or(or);
-        let seed = var("SEED", 1);
-        let d = Policy::default();
-        let policy = Policy {
-            floor: var("FLOOR", d.floor.into()) as u32,
-            halving: var("HALVING", d.halving.into()) as u32,
-            setback: var("SETBACK", 1) as u32,
-            tmp: var("TMP", 0) as u32,
-            wrong_max: var("WRONG", 2) as u32,
-            ..d
-        };
-        let only = std::env::var("ONLY").unwrap_or_default();
-        let mut worlds = rows(1_000_000, seed);
-        worlds.retain(|(group, name, s)| {
-            [50, 100, 200].contains(&s.liars)
-                && (only.is_empty() || only.split('|').any(|only| format!("{group:?} {name}").contains(only)))
-        });
-        let (mut w, mut o, mut p) = ([0; 3], [0; 3], i64::MIN);
-        let next = std::sync::atomic::AtomicUsize::new(0);
-        let rows = Mutex::new(Vec::new());
-        std::thread::scope(|scope| {
-            for _ in 0..2 {
-                scope.spawn(|| {
-                    while let Some((_, (group, name, setting))) = pick(&worlds, &next) {
-                        let out = world::run(setting, &policy);
-                        rows.lock().unwrap().push((*group, name.clone(), *setting, out));
-                    }
-                });
-            }
-        });
-        for (_, name, setting, out) in rows.into_inner().unwrap() {
-            let at = match setting.liars {
-                50 => 0,
-                100 => 1,
-                _ => 2,
-            };
-            w[at] = w[at].max(out.wrong_paid);
-            o[at] = o[at].max(out.overhead);
-            p = p.max(out.profit_milli);
-            if std::env::var("V").is_ok() {
-                println!(
-                    "{:>3} {:40} wrong {} over {} profit {} excl {}",
-                    setting.liars / 10,
-                    name,
-                    out.wrong_paid,
-                    out.overhead,
-                    out.profit_milli,
-                    out.exclusions
-                );
-            }
-        }
-        println!(
-            "seed {seed} floor {} halving {} setback {} tmp {} wrong_max {}: wrong {w:?} over {o:?} profit {p}",
-            policy.floor, policy.halving, policy.setback, policy.tmp, policy.wrong_max
-        );
     }
 }
