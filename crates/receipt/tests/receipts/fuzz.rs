@@ -27,14 +27,14 @@ fn receipts(job: usize) -> Vec<TaskReceipt> {
 }
 
 /// Every place in a JSON value, as a pointer, the deepest last.
-fn places(value: &Value, way: String, found: &mut Vec<String>) {
-    found.push(way.clone());
+fn places(value: &Value, way: &str, found: &mut Vec<String>) {
+    found.push(way.to_owned());
     match value {
         Value::Object(fields) => {
-            fields.iter().for_each(|(name, inside)| places(inside, format!("{way}/{name}"), found))
+            fields.iter().for_each(|(name, inside)| places(inside, &format!("{way}/{name}"), found))
         }
         Value::Array(items) => {
-            items.iter().enumerate().for_each(|(at, inside)| places(inside, format!("{way}/{at}"), found));
+            items.iter().enumerate().for_each(|(at, inside)| places(inside, &format!("{way}/{at}"), found));
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => (),
     }
@@ -42,7 +42,7 @@ fn places(value: &Value, way: String, found: &mut Vec<String>) {
 
 fn places_of(value: &Value) -> Vec<String> {
     let mut found = Vec::new();
-    places(value, String::new(), &mut found);
+    places(value, "", &mut found);
     found.remove(0);
     found
 }
