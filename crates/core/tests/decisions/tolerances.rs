@@ -22,7 +22,7 @@ fn numeric(kind: CheckKind, tasks: u32) -> TaskFile {
 /// Everybody delivers another result; whoever compares two finds them this far apart, by their classes.
 fn run(network: &mut Network, apart: impl Fn(&str, &str) -> u64) {
     let mut number = 0;
-    let mut made = std::collections::BTreeMap::new();
+    let mut made = std::collections::BTreeMap::<gleaner_wire::Hash, String>::new();
     for seed in 0..2000_u32 {
         let starts = network.started();
         for (worker, start) in &starts {
