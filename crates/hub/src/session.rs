@@ -231,9 +231,6 @@ async fn listen(
             ToHub::Hello { .. } => return Err(End::refused("a second hello on one connection")),
             ToHub::Heartbeat { held } => {
                 check_held(&held)?;
-                if held.is_empty() {
-                    continue;
-                }
                 Report::Held(held)
             }
             ToHub::Finished { batch, results, signed } => {

@@ -99,7 +99,9 @@ impl Keeper {
                 }
             }
             Report::Held(held) => {
-                self.take_held(worker, held, batch);
+                if !held.is_empty() {
+                    self.take_held(worker, held, batch);
+                }
                 // Now and then, however often it is paid.
                 self.outboxes.tell_earned(worker, self.core.earned(worker));
             }
