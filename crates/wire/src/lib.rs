@@ -4,6 +4,10 @@
 //! with a reason. Binary encodings (postcard) are pinned by samples in the tests; changing one raises [`PROTOCOL`].
 #![no_std]
 extern crate alloc;
+// What describes the types needs it; nothing else here does.
+#[cfg(feature = "openapi")]
+#[macro_use]
+extern crate std;
 
 mod address;
 mod amount;
@@ -11,6 +15,8 @@ mod bid;
 mod cause;
 mod class;
 mod data;
+#[cfg(feature = "openapi")]
+mod described;
 mod element;
 mod hash;
 mod id;

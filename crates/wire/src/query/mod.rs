@@ -248,6 +248,7 @@ impl Serialize for Query {
 
 /// A page of workers that match a query, cheapest first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct WorkersPage {
     /// The workers.
     pub workers: Vec<WorkerView>,
