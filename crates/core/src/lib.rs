@@ -51,6 +51,6 @@ pub use market::Terms;
 pub use params::Params;
 pub use pay::{Bill, Receipt};
 pub use quote::TooManyKinds;
-pub use search::{Cursor, CursorError, FOUND_MAX, Found};
+pub use search::{Cursor, CursorError, FOUND_MAX, Found, SORTED_MAX, SortedCursor, TooMany};
 pub use state::{Core, SnapshotError, Totals};
 pub use view::AttemptLabel;

@@ -31,3 +31,8 @@ pub use error::Error;
 pub use hub::{Hub, start};
 pub use inbox::Sftp;
 pub use managed::ManagedConfig;
+
+/// The OpenAPI document of the HTTP API, as JSON.
+pub fn openapi() -> String {
+    http::openapi_text()
+}

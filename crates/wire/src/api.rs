@@ -15,13 +15,16 @@ pub struct Problem {
     /// A stable word for programs.
     #[serde(rename = "type")]
     pub kind: String,
+    /// The same word, under the name that programs look for.
+    #[serde(default)]
+    pub code: String,
     /// What went wrong, in one line.
     pub title: String,
     /// The HTTP status.
     pub status: u16,
     /// The reason, and what to do.
     pub detail: String,
-    /// Where in the job file, if it was about one: a path such as `task[2].input[0].from`.
+    /// Where: in a job file, a path such as `task[2].input[0].from`; otherwise the parameter or field.
     pub at: Option<String>,
     /// The line of a job file sent as TOML.
     pub line: Option<usize>,
@@ -64,6 +67,20 @@ pub enum JobState {
 }
 
 impl JobState {
+    /// The words for each, as JSON has them.
+    pub const WORDS: [&'static str; 5] = ["ordered", "running", "done", "cancelled", "failed"];
+
+    /// The word for it, as JSON has it.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Ordered => "ordered",
+            Self::Running => "running",
+            Self::Done => "done",
+            Self::Cancelled => "cancelled",
+            Self::Failed { .. } => "failed",
+        }
+    }
+
     /// Whether nothing more will happen.
     pub fn has_ended(&self) -> bool {
         !matches!(self, Self::Ordered | Self::Running)
@@ -101,6 +118,16 @@ pub struct JobSummary {
     pub submitted_at: Millis,
     /// When it ended.
     pub ended_at: Option<Millis>,
+}
+
+/// A page of a listing of jobs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct JobsPage {
+    /// The jobs, newest first.
+    pub items: Vec<JobSummary>,
+    /// Where the next page starts, if there is more.
+    pub next: Option<String>,
 }
 
 /// One job, whole.

@@ -10,15 +10,18 @@ mod keys;
 mod line;
 mod logs;
 mod money;
+mod openapi;
 mod parameters;
 mod prices;
 mod problem;
+mod rejections;
 mod results;
 mod seeding;
 mod server;
 mod submit;
 mod workers;
 
+pub(crate) use openapi::text as openapi_text;
 pub(crate) use problem::Problem;
 pub(crate) use server::serve;
 
@@ -35,7 +38,7 @@ use crate::screen::Screener;
 use crate::session;
 use crate::token::Tokens;
 use axum::Router;
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{from_fn_with_state, map_response};
 use axum::routing::{get, post};
 use gleaner_data::net::http as net;
 use gleaner_wire::Millis;
@@ -88,6 +91,7 @@ fn chunks(shared: &Shared) -> Router<Arc<Shared>> {
 /// Every route, with who may use it.
 pub(crate) fn router(shared: &Arc<Shared>) -> Router {
     let anyone = Router::new()
+        .route("/api/v1/openapi.json", get(openapi::show))
         .route("/api/v1/health", get(health::health))
         .route("/metrics", get(health::metrics))
         .route("/upload", get(inbox::page))
@@ -143,5 +147,6 @@ pub(crate) fn router(shared: &Arc<Shared>) -> Router {
         .merge(operator)
         .method_not_allowed_fallback(problem::method_not_allowed)
         .fallback(problem::no_such_page)
+        .layer(map_response(rejections::explain))
         .with_state(Arc::clone(shared))
 }
