@@ -173,6 +173,9 @@ pub struct GroupView {
     pub runtime: Runtime,
     /// What its elements are.
     pub extent: crate::Extent,
+    /// The `[[task]]`s whose outputs it reads, by their position in the job.
+    #[serde(default)]
+    pub reads: Vec<u16>,
     /// How many elements.
     pub tasks: u64,
     /// How many are done.

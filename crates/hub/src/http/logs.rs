@@ -10,6 +10,7 @@ use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use gleaner_wire::JobId;
+use gleaner_wire::api::LogView;
 use serde::Deserialize;
 use std::io;
 use std::sync::Arc;

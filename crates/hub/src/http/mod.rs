@@ -14,6 +14,7 @@ mod openapi;
 mod parameters;
 mod prices;
 mod problem;
+mod progress;
 mod rejections;
 mod results;
 mod seeding;
@@ -25,6 +26,7 @@ pub(crate) use openapi::text as openapi_text;
 pub(crate) use problem::Problem;
 pub(crate) use server::serve;
 
+use crate::attempts;
 use crate::data::Data;
 use crate::inbox::Inbox;
 use crate::journal::Archive;
@@ -62,6 +64,8 @@ pub(crate) struct Shared {
     pub(crate) discovery_port: Option<u16>,
     pub(crate) archive: Archive,
     pub(crate) logs: LogReader,
+    /// Which attempts jobs had.
+    pub(crate) attempts: attempts::Reader,
     pub(crate) live: Live,
     /// Money on a chain, if that is where it is.
     pub(crate) money: Option<Arc<Money>>,
@@ -124,6 +128,8 @@ pub(crate) fn router(shared: &Arc<Shared>) -> Router {
         .route("/api/v1/datasets/{root}/key", get(inbox::key))
         .route("/api/v1/inbox/{user}/{*path}", get(inbox::stage).head(inbox::arrived).put(inbox::bring))
         .route("/api/v1/jobs/{job}/explain", get(jobs::explain))
+        .route("/api/v1/jobs/{job}/attempts", get(progress::attempts))
+        .route("/api/v1/jobs/{job}/graph", get(progress::graph))
         .route("/api/v1/jobs/{job}/cancel", post(jobs::cancel))
         .route("/api/v1/jobs/{job}/logs", get(logs::logs))
         .route("/api/v1/jobs/{job}/results", get(results::results))

@@ -8,7 +8,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::IntoResponse;
 use gleaner_core::plan::{self, Graph};
-use gleaner_wire::api::QuoteView;
+use gleaner_wire::api::{QuoteView, Submitted};
 use gleaner_wire::job_file::{JOB_FILE_BYTES_MAX, JobFile, JobFileError, Source, line_of};
 use gleaner_wire::{DataRef, Hash, SignedOrder};
 use std::sync::Arc;

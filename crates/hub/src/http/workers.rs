@@ -110,7 +110,7 @@ pub(super) async fn list(
 
 /// Where a page starts.
 fn place<T: FromStr<Err = CursorError>>(cursor: Option<&str>) -> Result<Option<T>, Problem> {
-    let place = cursor.map(str::parse).transpose();
+    let place: Result<Option<T>, CursorError> = cursor.map(str::parse).transpose();
     place.map_err(|error| Problem::bad_parameter("cursor", error.to_string()))
 }
 

@@ -7,7 +7,7 @@ mod finish;
 mod tests;
 
 use super::{data, disputes, events, health, inbox, jobs, keys, line, logs, money, prices, results, seeding};
-use super::{submit, workers};
+use super::{progress, submit, workers};
 use crate::session;
 use axum::http::header;
 use axum::response::IntoResponse;
@@ -40,6 +40,7 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
     paths(
         show,
         jobs::list, jobs::show, jobs::explain, jobs::cancel, jobs::proofs,
+        progress::attempts, progress::graph,
         submit::submit, submit::quote, logs::logs, results::results, results::outputs,
         workers::list, workers::show, workers::act, workers::ledger,
         prices::prices, prices::demand,
