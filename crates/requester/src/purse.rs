@@ -50,12 +50,17 @@ impl Purse {
         Ok(self.sender.send(&self.account, call).await?)
     }
 
-    /// Has the faucet fill an empty wallet, if there is a faucet. Says how much came.
+    /// Has the faucet fill an empty wallet, if there is a faucet and it has not done so before. Says how much came.
     pub async fn fill(&self, client: &Client) -> Result<Option<Amount>, Error> {
         if !self.view.faucet || self.market.token_balance(self.account.address()).await? > Amount::ZERO {
             return Ok(None);
         }
-        ask_faucet(client, self.account.address()).await.map(Some)
+        match ask_faucet(client, self.account.address()).await {
+            Ok(amount) => Ok(Some(amount)),
+            // Who has deposited everything has an empty wallet and is no newcomer.
+            Err(Error::Hub(gleaner_client::Error::Refused(problem))) if problem.status == 409 => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// Deposits what is missing to cover an order, as far as the wallet has it. Says how much that was.
