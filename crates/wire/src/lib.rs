@@ -7,6 +7,7 @@ extern crate alloc;
 
 mod address;
 mod amount;
+mod asker;
 mod bid;
 mod cause;
 mod class;
@@ -34,6 +35,7 @@ pub mod render;
 
 pub use address::{Address, AddressError};
 pub use amount::{Amount, AmountError};
+pub use asker::{Asker, SpendLimit};
 pub use bid::{BIDS_MAX, Invitation, OpenedBid, SealedBid, seal_bid};
 pub use cause::Cause;
 pub use check::Check;
