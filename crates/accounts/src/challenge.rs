@@ -6,6 +6,7 @@ use crate::key::Use;
 use crate::{AccountId, Accounts, Error, Refusal, chance};
 use gleaner_wire::{Address, Millis};
 use rusqlite::{Connection, params};
+use subtle::ConstantTimeEq;
 
 /// How long a challenge may be answered.
 pub const CHALLENGE_MS: u64 = 5 * 60 * 1000;
@@ -91,7 +92,7 @@ impl Accounts {
         let (ends, rest) = challenge.split_first_chunk::<END_BYTES>().ok_or(Fault::Foreign)?;
         let (random, code) = rest.split_at(RANDOM_BYTES);
         let ours = self.key.mac(Use::Challenge, &[&purpose.bytes(), ends, random]);
-        if ring::constant_time_equal(&ours.as_bytes()[..CODE_BYTES], code) {
+        if bool::from(ours.as_bytes()[..CODE_BYTES].ct_eq(code)) {
             let ends = Millis(u64::from_be_bytes(*ends));
             let hash = *blake3::hash(challenge).as_bytes();
             return if now < ends { Ok(Answered { hash, ends }) } else { Err(Fault::Expired) };

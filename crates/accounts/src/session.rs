@@ -10,6 +10,7 @@ use data_encoding::HEXLOWER;
 use gleaner_wire::Millis;
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::{Serialize, Serializer};
+use subtle::ConstantTimeEq;
 
 /// Without use, a session ends after so long.
 pub const IDLE_MS: u64 = 12 * 3600 * 1000;
@@ -166,7 +167,7 @@ impl Accounts {
     /// Whether this belongs to the session.
     pub fn is_csrf(&self, token: &str, given: &str) -> bool {
         let ours = self.csrf(token);
-        ring::constant_time_equal(ours.expose().as_bytes(), given.as_bytes())
+        bool::from(ours.expose().as_bytes().ct_eq(given.as_bytes()))
     }
 
     /// Whose session this is, if it has not ended.

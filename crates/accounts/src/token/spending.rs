@@ -138,10 +138,10 @@ mod tests {
         let (dir, accounts) = accounts();
         let token = spender(&accounts, 1000);
         let other = open(&dir);
+        let spend = |accounts: &Accounts, who: &str| {
+            (0..30).filter(|at| accounts.reserve(token, &format!("{who}{at}"), Amount(50)).is_ok()).count()
+        };
         let taken: usize = std::thread::scope(|scope| {
-            let spend = |accounts: &Accounts, who: &str| {
-                (0..30).filter(|at| accounts.reserve(token, &format!("{who}{at}"), Amount(50)).is_ok()).count()
-            };
             let threads = [scope.spawn(|| spend(&accounts, "a")), scope.spawn(|| spend(&other, "b"))];
             threads.into_iter().map(|thread| thread.join().unwrap()).sum()
         });
