@@ -50,6 +50,8 @@ export interface GroupView {
   name: string;
   runtime: Runtime;
   extent: Extent;
+  /** The groups whose outputs it reads, by their position. */
+  reads?: number[];
   tasks: number;
   done: number;
   running: number;
