@@ -72,10 +72,10 @@ export const proofs = (id: number, first: number, count: number) =>
   ask<TaskReceipt[]>(`/jobs/${id}/proofs${question({ first, count })}`);
 export const cancel = (id: number) => ask<unknown>(`/jobs/${id}/cancel`, post());
 
-/** The log of a job after so many lines, one JSON object a line. */
-export async function logs(id: number, after: number, signal?: AbortSignal): Promise<string> {
-  const response = await call(`/jobs/${id}/logs${question({ after: after || undefined })}`, { signal });
-  return response.text();
+/** The log of a job after so many lines, one JSON object a line; it stays open until the job has ended. */
+export async function followLogs(id: number, after: number, signal: AbortSignal): Promise<ReadableStream<Uint8Array> | null> {
+  const response = await call(`/jobs/${id}/logs${question({ follow: true, after: after || undefined })}`, { signal });
+  return response.body;
 }
 
 // The desk
@@ -181,3 +181,15 @@ export const render = (name: string, inputs: Record<string, unknown>) =>
 export function liveAddress(location: { protocol: string; host: string }): string {
   return `${location.protocol === "https:" ? "wss:" : "ws:"}//${location.host}${address("/live")}`;
 }
+
+/** A result as text. */
+export const resultText = async (id: number, item: pending.ResultItem) => {
+  const response = await call(`/desk/jobs/${id}/results/${part(item.task)}/${item.index}/${parts(item.path)}`);
+  return response.text();
+};
+
+/** A result as bytes. */
+export const resultBytes = async (id: number, item: pending.ResultItem, signal: AbortSignal) => {
+  const response = await call(`/desk/jobs/${id}/results/${part(item.task)}/${item.index}/${parts(item.path)}`, { signal });
+  return response.arrayBuffer();
+};

@@ -19,15 +19,15 @@ export function grains(counts: Counts, most: number): Grain[] {
     ["running", counts.running],
     ["failed", counts.failed ?? 0],
   ];
-  const shown: Grain[] = [];
+  const shown = new Array<Grain>();
   for (const [kind, count] of kinds) {
     const wanted = counts.tasks > most ? Math.round((count / counts.tasks) * total) : count;
     const fits = Math.min(Math.max(wanted, count > 0 ? 1 : 0), total - shown.length);
     for (let grain = 0; grain < fits; grain++) shown.push(kind);
   }
   // What is not done must not look done for want of room.
-  if (counts.done < counts.tasks && shown.length === total && shown.every((grain) => grain === "done"))
-    shown[total - 1] = counts.running > 0 ? "running" : "queued";
+  const ripe = shown.length === total && shown.every((grain) => grain === "done");
+  if (ripe && counts.done < counts.tasks) shown[total - 1] = counts.running > 0 ? "running" : "queued";
   while (shown.length < total) shown.push("queued");
   return shown;
 }
