@@ -37,8 +37,8 @@ export const linkWallet = (message: string, signature: string) =>
 export const unlinkWallet = (owner: string) => ask<unknown>(`/account/wallets/${part(owner)}`, remove);
 export const passkeys = () => ask<pending.Page<pending.PasskeyView>>("/account/passkeys");
 export const newPasskeyChallenge = () => ask<unknown>("/account/passkeys/challenge", post());
-export const addPasskey = (name: string, credential: unknown) =>
-  ask<unknown>("/account/passkeys", post({ name, credential }));
+export const addPasskey = (label: string, credential: unknown) =>
+  ask<unknown>("/account/passkeys", post({ label, credential }));
 export const removePasskey = (id: string) => ask<unknown>(`/account/passkeys/${part(id)}`, remove);
 export const startTotp = () => ask<{ secret: string; uri: string }>("/account/totp", post());
 export const confirmTotp = (code: string) =>
@@ -46,17 +46,16 @@ export const confirmTotp = (code: string) =>
 export const endTotp = (code: string) => ask<unknown>("/account/totp", { method: "DELETE", json: { code } });
 export const tokens = () => ask<pending.Page<pending.TokenView>>("/account/tokens");
 export const makeToken = (wanted: TokenWanted) => ask<pending.TokenMade>("/account/tokens", post(wanted));
-export const removeToken = (id: string) => ask<unknown>(`/account/tokens/${part(id)}`, remove);
+export const removeToken = (id: number) => ask<unknown>(`/account/tokens/${part(id)}`, remove);
 export const sessions = () => ask<pending.Page<pending.SessionView>>("/account/sessions");
 export const endSession = (id: string) => ask<unknown>(`/account/sessions/${part(id)}`, remove);
 export const securityEvents = (cursor?: string | null) =>
   ask<pending.Page<pending.SecurityEvent>>(`/account/events${question({ cursor })}`);
 
 export interface TokenWanted {
-  name: string;
-  scopes: pending.Scope[];
-  spend_max?: string;
-  expires_at?: number;
+  label: string;
+  scopes: pending.Scopes;
+  ends_at: number;
 }
 
 // Jobs
@@ -149,6 +148,9 @@ export const setMachine = (worker: number, settings: { price?: string; hours?: s
   ask<unknown>(`/machines/${worker}/settings`, { method: "PUT", json: settings });
 export const pause = (worker: number) => ask<unknown>(`/machines/${worker}/pause`, post());
 export const resume = (worker: number) => ask<unknown>(`/machines/${worker}/resume`, post());
+
+/** The document behind a penalty. */
+export const evidenceAddress = (hash: string) => address(`/evidence/${part(hash)}`);
 
 // The network, for everybody
 

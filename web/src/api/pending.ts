@@ -11,43 +11,52 @@ export interface Page<T> {
 export type Role = "requester" | "provider" | "operator";
 
 export interface Session {
-  account: { id: string; name: string };
+  account: { id: number; name: string };
   roles: Role[];
   csrf: string;
   expires_at: Millis;
   second_factor: boolean;
 }
 
-export interface TokenView {
-  id: string;
-  name: string;
-  scopes: Scope[];
-  spend_max: Amount | null;
-  made_at: Millis;
-  used_at: Millis | null;
-  expires_at: Millis | null;
-}
-
 export type Scope = "read" | "submit" | "spend" | "provide";
 
-export interface TokenMade extends TokenView {
+/** What a token is good for; `spend` is the most that it may ever spend. */
+export interface Scopes {
+  read?: boolean;
+  submit?: boolean;
+  provide?: boolean;
+  spend?: Amount;
+}
+
+export interface TokenView {
+  id: number;
+  label: string;
+  scopes: Scopes;
+  spent: Amount;
+  made_at: Millis;
+  used_at: Millis | null;
+  ends_at: Millis;
+}
+
+export interface TokenMade {
+  token: TokenView;
   /** Shown once. */
-  token: string;
+  text: string;
 }
 
 export interface SessionView {
   id: string;
+  via: string;
+  address: string | null;
   made_at: Millis;
   seen_at: Millis;
-  expires_at: Millis;
-  how: string;
-  agent: string;
-  current: boolean;
+  ends_at: Millis;
+  current?: boolean;
 }
 
 export interface PasskeyView {
   id: string;
-  name: string;
+  label: string;
   made_at: Millis;
   used_at: Millis | null;
 }
@@ -58,10 +67,11 @@ export interface LinkedWallet {
 }
 
 export interface SecurityEvent {
+  id: number;
   at: Millis;
   kind: string;
+  address: string | null;
   detail: string;
-  ip: string | null;
 }
 
 // The desk: what a person's browser asks to be done

@@ -59,7 +59,7 @@ function Form({ onEntered }: { onEntered: () => void }) {
   };
   return (
     <form className="stack" onSubmit={(event) => void send(event)}>
-      <Field label="Name" hint="Letters, digits, hyphens; others may see it">
+      <Field label="Name" hint="3 to 32 letters, digits, - and _; others may see it">
         {(id, described) => <input id={id} className="input" autoComplete="username" required aria-describedby={described} value={name} onChange={(event) => setName(event.target.value)} />}
       </Field>
       <Field label="Passphrase" hint={strong.words}>

@@ -26,7 +26,7 @@ export function grains(counts: Counts, most: number): Grain[] {
     for (let grain = 0; grain < fits; grain++) shown.push(kind);
   }
   // What is not done must not look done for want of room.
-  const ripe = shown.length === total && shown.every((grain) => grain === "done");
+  const ripe = shown.length === total && !shown.some((grain) => grain !== "done");
   if (ripe && counts.done < counts.tasks) shown[total - 1] = counts.running > 0 ? "running" : "queued";
   while (shown.length < total) shown.push("queued");
   return shown;
