@@ -182,6 +182,7 @@ pub struct ChecksView {
 
 /// How the market treated a job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct MarketView {
     /// How its workers were found and how firm its places were.
     pub market: Market,
@@ -311,6 +312,7 @@ pub struct QuoteView {
 
 /// What a job would cost and when it would be done if this mattered more.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ChoiceView {
     /// What matters more.
     pub prefer: Prefer,
@@ -328,6 +330,7 @@ pub struct ChoiceView {
 
 /// What is expected, and between what eight of ten such jobs end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RangeView {
     /// One in ten is below.
     pub low: u64,
@@ -356,6 +359,7 @@ pub enum Sure {
 
 /// What was promised to a job, beside what became of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct QuotedView {
     /// The name of the quote.
     pub id: crate::Hash,

@@ -127,6 +127,7 @@ pub struct Answer {
 
 /// Whom an answer agrees with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = ReceiptSide))]
 #[serde(rename_all = "snake_case")]
 pub enum Side {
     /// The claim.
