@@ -10,6 +10,7 @@ mod clock;
 mod config;
 mod data;
 mod error;
+mod figures;
 mod http;
 mod hub;
 mod inbox;

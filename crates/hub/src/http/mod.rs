@@ -3,11 +3,13 @@ mod access;
 mod data;
 mod disputes;
 mod events;
+mod figures;
 mod health;
 mod inbox;
 mod jobs;
 mod keys;
 mod line;
+mod live;
 mod logs;
 mod money;
 mod openapi;
@@ -28,6 +30,7 @@ pub(crate) use server::serve;
 
 use crate::attempts;
 use crate::data::Data;
+use crate::figures::Figures;
 use crate::inbox::Inbox;
 use crate::journal::Archive;
 use crate::keeper::Handle;
@@ -67,6 +70,8 @@ pub(crate) struct Shared {
     /// Which attempts jobs had.
     pub(crate) attempts: attempts::Reader,
     pub(crate) live: Live,
+    /// The network in figures.
+    pub(crate) figures: Arc<Figures>,
     /// Money on a chain, if that is where it is.
     pub(crate) money: Option<Arc<Money>>,
     pub(crate) metrics: Arc<Metrics>,
@@ -101,6 +106,9 @@ pub(crate) fn router(shared: &Arc<Shared>) -> Router {
         .route("/upload", get(inbox::page))
         .route("/api/v1/chain", get(money::chain))
         .route("/api/v1/prices", get(prices::prices))
+        .route("/api/v1/status", get(figures::status))
+        .route("/api/v1/live", get(live::socket))
+        .route("/api/v1/live/events", get(live::events))
         .route("/api/v1/line", get(line::fetch).post(line::leave))
         .route("/api/v1/faucet", post(money::faucet))
         .route("/api/v1/fiat/webhook", post(money::fiat_webhook))
@@ -136,6 +144,7 @@ pub(crate) fn router(shared: &Arc<Shared>) -> Router {
         .route("/api/v1/workers", get(workers::list))
         .route("/api/v1/workers/{worker}", get(workers::show))
         .route("/api/v1/workers/{worker}/{action}", post(workers::act))
+        .route("/api/v1/machines/{worker}/earnings", get(figures::earnings))
         .route("/api/v1/demand", get(prices::demand))
         .route("/api/v1/jobs/{job}/proofs", get(jobs::proofs))
         .route("/api/v1/jobs/{job}/settlement", get(money::settlement))

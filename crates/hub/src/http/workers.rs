@@ -190,10 +190,18 @@ pub(super) async fn ledger(State(shared): State<Arc<Shared>>) -> Result<Json<Led
     Ok(Json(shared.keeper.ask(|core| core.ledger_view()).await?))
 }
 
+/// The number of a worker that has joined before.
+pub(super) async fn worker_id(shared: &Shared, text: &str) -> Result<WorkerId, Problem> {
+    let number = text.parse().ok().map(WorkerId);
+    let known = shared.keeper.ask(move |core| number.filter(|worker| core.worker_name(*worker).is_some())).await?;
+    known.ok_or_else(|| missing(text))
+}
+
+fn missing(text: &str) -> Problem {
+    Problem::not_found(format!("there is no worker {text} on this hub; `gleaner worker list` shows those that are"))
+}
+
 async fn view(shared: &Shared, text: &str) -> Result<WorkerView, Problem> {
-    let missing = || {
-        Problem::not_found(format!("there is no worker {text} on this hub; `gleaner worker list` shows those that are"))
-    };
-    let worker = text.parse().map(WorkerId).map_err(|_| missing())?;
-    shared.keeper.ask(move |core| core.worker_view(worker)).await?.ok_or_else(missing)
+    let worker = text.parse().map(WorkerId).map_err(|_| missing(text))?;
+    shared.keeper.ask(move |core| core.worker_view(worker)).await?.ok_or_else(|| missing(text))
 }

@@ -6,6 +6,7 @@ use super::command::{Command, Inbox, Question};
 use super::outbox::Outboxes;
 use crate::attempts::{End, Notes};
 use crate::clock::Clock;
+use crate::figures::Endings;
 use crate::journal::{self, Batch, Journal, Recovered};
 use crate::live::Live;
 use crate::lock::FolderLock;
@@ -59,6 +60,7 @@ pub(crate) struct Parts {
     pub(crate) live: Live,
     pub(crate) logs: LogWriter,
     pub(crate) attempts: Notes,
+    pub(crate) endings: Endings,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) status: Arc<Status>,
     pub(crate) ending: watch::Receiver<Ending>,
@@ -90,6 +92,7 @@ pub(crate) struct Keeper {
     pub(super) announcer: Announcer,
     pub(super) logs: LogWriter,
     pub(super) attempts: Notes,
+    pub(super) endings: Endings,
     pub(super) timer: Timer,
     pub(super) journal: Journal,
     clock: Clock,
@@ -155,6 +158,7 @@ impl Keeper {
             announcer: Announcer::new(parts.live),
             logs: parts.logs,
             attempts: parts.attempts,
+            endings: parts.endings,
             timer: Timer::default(),
             journal: parts.journal,
             clock: Clock::starting_at(at),
@@ -189,7 +193,7 @@ impl Keeper {
         let started = Batch { events: vec![Event::HubStarted], ..Batch::at(at) };
         self.commit_and_apply(started, Answers::default())?;
         // What has ended is on disk; what goes on is known here alone.
-        self.core.all_placed().into_iter().for_each(|placed| self.attempts.started(placed));
+        self.core.all_placed().into_iter().for_each(|placed| self.attempts.started(placed, None));
         let mut live_due = None;
         while *self.ending.borrow() == Ending::No {
             let commands = self.wait(live_due);
