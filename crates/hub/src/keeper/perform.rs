@@ -1,9 +1,10 @@
 //! What the core asks for, done.
 use super::turn::Keeper;
+use crate::attempts::End;
 use crate::screen::Screen;
 use gleaner_core::Effect;
 use gleaner_wire::api::{Live, Submitted};
-use gleaner_wire::{JobId, Runtime, ToWorker, WorkerId};
+use gleaner_wire::{AttemptId, JobId, Runtime, ToWorker, WorkerId};
 
 impl Keeper {
     /// Performs the effects of a batch, in order. Messages to workers are collected and leave at the end of the turn.
@@ -18,9 +19,13 @@ impl Keeper {
                         if self.outboxes.start(worker, start) {
                             self.engage(worker, job);
                         }
+                        self.note_started(job, attempt);
                     }
                 }
-                Effect::CancelAttempt { worker, attempt } => self.outboxes.cancel(worker, attempt),
+                Effect::CancelAttempt { worker, attempt } => {
+                    self.outboxes.cancel(worker, attempt);
+                    self.attempts.ended(attempt, End::Cancelled);
+                }
                 Effect::TellPaused { worker, paused } => self.outboxes.say(worker, [ToWorker::Paused(paused)]),
                 Effect::TellScreened { worker, device, runtime, verdict } => {
                     self.outboxes.say(worker, [ToWorker::Screened { device, runtime, verdict }]);
@@ -54,7 +59,10 @@ impl Keeper {
                 }
                 Effect::AnnounceJob { job } => self.announcer.job(job),
                 Effect::AnnounceWorker { worker } => self.announce_worker(worker),
-                Effect::AnnounceFailure { job } => self.announce_failure(job),
+                Effect::AnnounceFailure { job, attempt, cause } => {
+                    self.attempts.failed(job, attempt, cause);
+                    self.announce_failure(job, attempt);
+                }
                 Effect::AnnounceDemand => self.demand.ring(),
                 Effect::ArchiveJob { job } => {
                     self.outboxes.forget(job);
@@ -104,7 +112,8 @@ impl Keeper {
         }
     }
 
-    fn announce_worker(&self, worker: WorkerId) {
+    fn announce_worker(&mut self, worker: WorkerId) {
+        self.announcer.worker(worker);
         if !self.announcer.is_heard() {
             return;
         }
@@ -113,12 +122,20 @@ impl Keeper {
         }
     }
 
-    fn announce_failure(&self, job: JobId) {
-        if !self.announcer.is_heard() {
-            return;
+    fn announce_failure(&mut self, job: JobId, attempt: AttemptId) {
+        let Some(failure) = self.core.failure(job, attempt) else { return };
+        if self.announcer.is_heard() {
+            self.announcer.tell(&Live::Failure { job, failure: failure.clone() });
         }
-        if let Some(failure) = self.core.last_failure(job) {
-            self.announcer.tell(&Live::Failure { job, failure });
+        if let Some(requester) = self.core.requester(job) {
+            self.announcer.failure(job, requester.to_owned(), failure);
         }
+    }
+
+    /// Notes that an attempt runs, with what people call it where somebody watches.
+    fn note_started(&self, job: JobId, attempt: AttemptId) {
+        let Some(placed) = self.core.placed(attempt) else { return };
+        let worker = self.announcer.watches(job).then(|| self.core.worker_name(placed.worker)).flatten();
+        self.attempts.started(placed, worker.map(str::to_owned));
     }
 }
