@@ -3,9 +3,8 @@ import { useQuery } from "@tanstack/react-query";
 import { Controls, type Edge as FlowEdge, Handle, MarkerType, type Node, type NodeProps, Position, ReactFlow } from "@xyflow/react";
 import "@xyflow/react/dist/style.css";
 import { useMemo } from "react";
-import type { AttemptView } from "../api/pending";
 import * as queries from "../api/queries";
-import type { GroupView, JobView } from "../api/views";
+import type { AttemptView, GroupView, JobView } from "../api/views";
 import { counted, progress } from "../format/number";
 import { spanMicros } from "../format/time";
 import { type Grain, grains } from "../ui/Kernels";
@@ -22,7 +21,7 @@ const TYPES = { group: Box };
 const NONE: AttemptView[] = [];
 
 export default function Graph({ job }: { job: JobView }) {
-  const attempts = useQuery(queries.attempts(job.id)).data ?? NONE;
+  const attempts = useQuery(queries.attempts(job.id)).data?.items ?? NONE;
   const nodes = useMemo(() => nodesOf(job.groups, attempts), [job.groups, attempts]);
   const edges = useMemo(() => flowEdges(job.groups), [job.groups]);
   const rows = Math.max(1, ...nodes.map((node) => Math.ceil(node.data.states.length / node.data.columns)));
@@ -58,7 +57,7 @@ function nodesOf(groups: GroupView[], attempts: AttemptView[]): GroupNode[] {
   );
   return groups.map((group, index) => {
     const place = places[index] as { column: number; row: number };
-    const states = cells(group, attempts) ?? grains(group, 200);
+    const states = cells(group, index, attempts) ?? grains(group, 200);
     const tiles = tilesOf(group.extent);
     const columns = tiles && group.tasks === states.length ? Math.ceil(tiles.width / tiles.tile_width) : Math.max(10, Math.ceil(Math.sqrt(states.length * 2.4)));
     return {

@@ -24,7 +24,7 @@ export default function Overview({ job }: { job: JobView }) {
 }
 
 function graphLead(job: JobView): string {
-  const reads = job.groups.some((group) => (group.reads ?? []).length > 0);
+  const reads = job.groups.some((group) => group.reads.length > 0);
   return reads ? "Each box waits for those on its left. A grain is a task." : "A grain is a task.";
 }
 

@@ -1,5 +1,5 @@
 import { useMemo } from "react";
-import type { RegionView } from "../api/pending";
+import type { RegionFigure } from "../api/pending";
 import { counted } from "../format/number";
 import { EAST, land, NORTH, placeOfRegion, SOUTH, WEST } from "./land";
 
@@ -13,7 +13,7 @@ const across = (x: number) => (x - WEST) / STEP;
 const down = (y: number) => ((NORTH - y) / STEP) * STRETCH;
 
 /** Where machines are: a dot of land for every few degrees, a light for every region. */
-export function WorldMap({ regions }: { regions: RegionView[] }) {
+export function WorldMap({ regions }: { regions: RegionFigure[] }) {
   const dots = useMemo(() => land(STEP).map(([x, y]) => `M${across(x).toFixed(1)} ${down(y).toFixed(1)}h0`).join(""), []);
   const placed = regions.flatMap((region) => {
     const place = placeOfRegion(region.region);
@@ -26,7 +26,7 @@ export function WorldMap({ regions }: { regions: RegionView[] }) {
       <svg className="world" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={`Workers by region. ${label || "None now."}`}>
         <path className="land" d={dots} />
         {placed.map(({ region, x, y }) => (
-          <g key={region.region} className={region.busy > 0 ? "light working" : "light"}>
+          <g key={region.region} className={region.slots_busy > 0 ? "light working" : "light"}>
             <circle className="glow" cx={x} cy={y} r={radius(region.slots) * 2} />
             <circle cx={x} cy={y} r={radius(region.slots)} />
             <text x={x} y={y - radius(region.slots) - 1.2}>
@@ -40,7 +40,7 @@ export function WorldMap({ regions }: { regions: RegionView[] }) {
           <li key={region.region}>
             <strong>{region.region}</strong>
             <span className="soft">
-              {counted(region.workers, "worker")}, {region.busy} of {counted(region.slots, "slot")} working
+              {counted(region.workers, "worker")}, {region.slots_busy} of {counted(region.slots, "slot")} working
             </span>
           </li>
         ))}
