@@ -18,7 +18,7 @@ mod token;
 pub mod data;
 pub mod registry;
 
-pub use client::{Client, RESULTS_PER_PAGE};
+pub use client::{Client, JOBS_PER_PAGE, RESULTS_PER_PAGE};
 pub use error::Error;
 pub use events::{Events, Heard};
 pub use fetch::Fetched;

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use gleaner_wire::api::{
     AuditsView, ChecksView, FailureView, GroupView, JobState, JobSummary, JobView, LedgerView, TallyView, WorkerView,
 };
-use gleaner_wire::{Amount, AttemptId, JobId, Output, TaskId, WorkerId, WorkerKey};
+use gleaner_wire::{Amount, AttemptId, InputSpec, JobId, Output, TaskId, WorkerId, WorkerKey};
 
 use crate::attempt::Why;
 use crate::audit::Verdict;
@@ -44,7 +44,7 @@ impl Core {
         let job = self.jobs.get(&id)?;
         let workers = job.tallies.iter().map(|(worker, tally)| TallyView {
             worker: *worker,
-            name: self.worker_name(*worker),
+            name: self.name_of(*worker),
             done: tally.done,
             failed: tally.failed,
             ran_micros: tally.ran.0,
@@ -100,7 +100,7 @@ impl Core {
         let attempt = self.attempts.at(self.attempts.slot(id)?);
         let task = self.task_name(&self.jobs[&attempt.job], attempt.group, attempt.index);
         let (job, worker) = (attempt.job, attempt.worker);
-        Some(AttemptLabel { job, task, worker, worker_name: self.worker_name(worker) })
+        Some(AttemptLabel { job, task, worker, worker_name: self.name_of(worker) })
     }
 
     /// The task of an attempt that still runs.
@@ -158,6 +158,11 @@ impl Core {
     /// Every worker that has ever joined.
     pub fn workers(&self) -> Vec<WorkerView> {
         (0..self.workers.len() as u32).filter_map(|id| self.worker_view(WorkerId(id))).collect()
+    }
+
+    /// The name of a worker.
+    pub fn worker_name(&self, id: WorkerId) -> Option<&str> {
+        self.workers.get(id.0 as usize).map(|worker| worker.offer.name.as_str())
     }
 
     /// One worker.
@@ -271,6 +276,7 @@ impl Core {
             name: group.plan.spec.name.clone(),
             runtime: group.plan.needs.runtime,
             extent: group.plan.spec.extent,
+            reads: group.plan.spec.inputs.iter().filter_map(InputSpec::group).collect(),
             tasks: u64::from(group.count),
             done: u64::from(group.done),
             running: u64::from(group.running),
@@ -285,7 +291,7 @@ impl Core {
         FailureView {
             task: self.task_name(job, failure.group, failure.index),
             attempt: failure.attempt,
-            worker: self.worker_name(failure.worker),
+            worker: self.name_of(failure.worker),
             cause: failure.cause,
             detail: failure.detail.clone(),
             consequence: (if failure.early { STOPPED_EARLY } else { consequence(failure.cause) }).words.into(),
@@ -293,7 +299,7 @@ impl Core {
         }
     }
 
-    fn worker_name(&self, id: WorkerId) -> String {
+    fn name_of(&self, id: WorkerId) -> String {
         self.workers[id.0 as usize].offer.name.clone()
     }
 }

@@ -30,6 +30,8 @@ enum Verb {
         #[arg(long)]
         json: bool,
     },
+    /// Print the OpenAPI document of the hub's HTTP API
+    Openapi,
     /// Show how many managed workers of which class the running hub wants
     Demand {
         /// Print JSON
@@ -192,6 +194,10 @@ async fn reconcile(settings: &Settings, as_json: bool) -> Result<ExitCode> {
 pub async fn perform(settings: &Settings, args: &Args) -> Result<ExitCode> {
     match args.verb {
         Some(Verb::Reconcile { json }) => return reconcile(settings, json).await,
+        Some(Verb::Openapi) => {
+            data(gleaner_hub::openapi().trim_end())?;
+            return Ok(ExitCode::SUCCESS);
+        }
         Some(Verb::Demand { json }) => return managed::show(&settings.client().await?, json).await,
         None => {}
     }

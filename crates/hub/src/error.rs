@@ -22,6 +22,14 @@ pub enum Error {
         /// Why.
         source: rusqlite::Error,
     },
+    /// What is kept for people to look at cannot be used.
+    #[error("could not use {path}, where the hub keeps what people look at: check that you may write there")]
+    Records {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: rusqlite::Error,
+    },
     /// Another hub runs on this folder.
     #[error("another hub (process {pid}) runs on the folder {dir}: stop that one, or choose another folder with --dir")]
     Locked {

@@ -13,7 +13,7 @@ use crate::proof::{Drawer, Drawing, Rounds};
 use crate::screen::Screener;
 use crate::status::Status;
 use crate::token::Tokens;
-use crate::{Config, Error, logs};
+use crate::{Config, Error, attempts, logs};
 use gleaner_chain::rpc::Server;
 use gleaner_core::Params;
 use gleaner_data::net::relay::Relay;
@@ -186,6 +186,9 @@ fn open(
     let metrics = Arc::new(Metrics::new());
     let logs_dir = dir.join("logs");
     let (log_writer, log_reader) = logs::open(&logs_dir, Arc::clone(&metrics)).map_err(folder(&logs_dir))?;
+    let attempts_path = dir.join("attempts.db");
+    let (attempt_notes, attempts) = attempts::open(&attempts_path, Arc::clone(&metrics))
+        .map_err(|source| Error::Records { path: attempts_path, source })?;
     let status = Arc::new(Status::default());
     let (handle, inbox) = channel(Arc::clone(&status));
     let live = Live::new();
@@ -206,6 +209,7 @@ fn open(
         drawer,
         live: live.clone(),
         logs: log_writer,
+        attempts: attempt_notes,
         metrics: Arc::clone(&metrics),
         status,
         ending,
@@ -224,6 +228,7 @@ fn open(
         discovery_port: None,
         archive,
         logs: log_reader,
+        attempts,
         live,
         money: None,
         metrics,

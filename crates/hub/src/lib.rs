@@ -5,6 +5,7 @@
 //!
 //! One thread, the keeper, owns the core and the journal; everything else talks to it through bounded channels.
 
+mod attempts;
 mod clock;
 mod config;
 mod data;
@@ -31,3 +32,8 @@ pub use error::Error;
 pub use hub::{Hub, start};
 pub use inbox::Sftp;
 pub use managed::ManagedConfig;
+
+/// The OpenAPI document of the HTTP API, as JSON.
+pub fn openapi() -> String {
+    http::openapi_text()
+}

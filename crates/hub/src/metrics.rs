@@ -63,6 +63,8 @@ pub(crate) struct Metrics {
     tests_begun: AtomicU64,
     tests_passed: AtomicU64,
     tests_failed: AtomicU64,
+    /// Attempts that are missing in listings because their notes did not find room.
+    pub(crate) attempts_unrecorded: AtomicU64,
     /// HTTP connections and worker connections that are open.
     pub(crate) connections: AtomicUsize,
     /// Worker connections that were turned away or closed for what they sent.
@@ -85,6 +87,7 @@ impl Metrics {
             tests_begun: AtomicU64::new(0),
             tests_passed: AtomicU64::new(0),
             tests_failed: AtomicU64::new(0),
+            attempts_unrecorded: AtomicU64::new(0),
             connections: AtomicUsize::new(0),
             refused: AtomicU64::new(0),
             log_lines_lost: AtomicU64::new(0),
@@ -147,6 +150,8 @@ impl Metrics {
         text.counter("gleaner_tests_passed_total", "Tests with a right answer.", self.tests_passed.load(Relaxed));
         text.counter("gleaner_tests_failed_total", "Tests without one.", self.tests_failed.load(Relaxed));
         text.counter("gleaner_log_lines_lost_total", "Log lines lost.", self.log_lines_lost.load(Relaxed));
+        let unrecorded = self.attempts_unrecorded.load(Relaxed);
+        text.counter("gleaner_attempts_unrecorded_total", "Notes on attempts that were lost.", unrecorded);
         process(text);
     }
 }

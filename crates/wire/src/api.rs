@@ -10,17 +10,21 @@ pub use crate::prices::PriceView;
 
 /// An error, as RFC 9457 has it (`application/problem+json`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Problem {
     /// A stable word for programs.
     #[serde(rename = "type")]
     pub kind: String,
+    /// The same word, under the name that programs look for.
+    #[serde(default)]
+    pub code: String,
     /// What went wrong, in one line.
     pub title: String,
     /// The HTTP status.
     pub status: u16,
     /// The reason, and what to do.
     pub detail: String,
-    /// Where in the job file, if it was about one: a path such as `task[2].input[0].from`.
+    /// Where: in a job file, a path such as `task[2].input[0].from`; otherwise the parameter or field.
     pub at: Option<String>,
     /// The line of a job file sent as TOML.
     pub line: Option<usize>,
@@ -28,6 +32,7 @@ pub struct Problem {
 
 /// The answer to a submission.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Submitted {
     /// The new job.
     pub job: JobId,
@@ -39,6 +44,7 @@ pub struct Submitted {
 
 /// Where a job stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case", tag = "state")]
 pub enum JobState {
     /// It waits for its money to be locked on the chain.
@@ -61,6 +67,20 @@ pub enum JobState {
 }
 
 impl JobState {
+    /// The words for each, as JSON has them.
+    pub const WORDS: [&'static str; 5] = ["ordered", "running", "done", "cancelled", "failed"];
+
+    /// The word for it, as JSON has it.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Ordered => "ordered",
+            Self::Running => "running",
+            Self::Done => "done",
+            Self::Cancelled => "cancelled",
+            Self::Failed { .. } => "failed",
+        }
+    }
+
     /// Whether nothing more will happen.
     pub fn has_ended(&self) -> bool {
         !matches!(self, Self::Ordered | Self::Running)
@@ -69,6 +89,7 @@ impl JobState {
 
 /// A job in a listing, and in live events.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct JobSummary {
     /// The job.
     pub id: JobId,
@@ -99,8 +120,19 @@ pub struct JobSummary {
     pub ended_at: Option<Millis>,
 }
 
+/// A page of a listing of jobs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct JobsPage {
+    /// The jobs, newest first.
+    pub items: Vec<JobSummary>,
+    /// Where the next page starts, if there is more.
+    pub next: Option<String>,
+}
+
 /// One job, whole.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct JobView {
     /// The summary.
     #[serde(flatten)]
@@ -121,6 +153,7 @@ pub struct JobView {
 
 /// How many results were judged alike.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ChecksView {
     /// How, in words.
     pub verdict: String,
@@ -132,6 +165,7 @@ pub struct ChecksView {
 
 /// One `[[task]]` of a job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct GroupView {
     /// Its name.
     pub name: String,
@@ -139,6 +173,9 @@ pub struct GroupView {
     pub runtime: Runtime,
     /// What its elements are.
     pub extent: crate::Extent,
+    /// The `[[task]]`s whose outputs it reads, by their position in the job.
+    #[serde(default)]
+    pub reads: Vec<u16>,
     /// How many elements.
     pub tasks: u64,
     /// How many are done.
@@ -159,6 +196,7 @@ pub struct GroupView {
 
 /// A worker's part in a job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct TallyView {
     /// The worker.
     pub worker: WorkerId,
@@ -178,6 +216,7 @@ pub struct TallyView {
 
 /// A failed or lost attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct FailureView {
     /// The task, as `name[index]`.
     pub task: String,
@@ -197,6 +236,7 @@ pub struct FailureView {
 
 /// A task that went to the winner of an auction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct AwardView {
     /// The task, as `name[index]`.
     pub task: String,
@@ -216,6 +256,7 @@ pub struct AwardView {
 
 /// What a job would cost, before anything is paid.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct QuoteView {
     /// How many tasks it has.
     pub tasks: u64,
@@ -233,6 +274,7 @@ pub struct QuoteView {
 
 /// What one `[[task]]` of a job would cost.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct GroupQuote {
     /// Its name.
     pub task: String,
@@ -256,6 +298,7 @@ pub struct GroupQuote {
 
 /// What devices ask for a second of one slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct AskedView {
     /// The least.
     pub lowest: Amount,
@@ -265,6 +308,7 @@ pub struct AskedView {
 
 /// Why tasks of one group wait.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct WaitingView {
     /// The group's name.
     pub task: String,
@@ -276,6 +320,7 @@ pub struct WaitingView {
 
 /// One reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ReasonView {
     /// A stable word for programs.
     pub code: String,
@@ -287,6 +332,7 @@ pub struct ReasonView {
 
 /// Why a job stands where it stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ExplainView {
     /// The job.
     pub job: JobId,
@@ -303,6 +349,7 @@ pub struct ExplainView {
 
 /// A running attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RunningView {
     /// The task, as `name[index]`.
     pub task: String,
@@ -322,6 +369,7 @@ pub struct RunningView {
 
 /// A worker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct WorkerView {
     /// The worker.
     pub id: WorkerId,
@@ -363,6 +411,7 @@ pub struct WorkerView {
 
 /// How often a worker's results are computed again by others, and what that rests on. Shares are in millionths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct AuditsView {
     /// The share that is checked: the larger of the next two.
     pub rate: u32,
@@ -386,6 +435,7 @@ pub struct AuditsView {
 
 /// How a runtime of a device stands with the hub's tests.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct TestView {
     /// The position of the device in the offer.
     pub device: u16,
@@ -401,6 +451,7 @@ pub struct TestView {
 
 /// A dataset that a hub keeps.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct DatasetView {
     /// What names it.
     pub data: DataRef,
@@ -424,6 +475,7 @@ pub struct DatasetView {
 
 /// What workers have sent each other of datasets, as their receivers have signed for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SeedingView {
     /// All of it, in bytes of chunks.
     pub bytes: u64,
@@ -433,6 +485,7 @@ pub struct SeedingView {
 
 /// What one worker has sent to others of one dataset, for one job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SeededView {
     /// Who sent.
     pub worker: WorkerKey,
@@ -446,6 +499,7 @@ pub struct SeededView {
 
 /// What became of receipts that a worker handed in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SeedingTaken {
     /// Bytes that were counted.
     pub bytes: u64,
@@ -455,6 +509,7 @@ pub struct SeedingTaken {
 
 /// What a check of a hub's store found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CheckView {
     /// Chunks that were read.
     pub chunks: u64,
@@ -468,6 +523,7 @@ pub struct CheckView {
 
 /// Somebody who got a task and waits for its keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct KeysWanted {
     /// The group of the job.
     pub group: u16,
@@ -477,6 +533,7 @@ pub struct KeysWanted {
 
 /// Keys of a task, wrapped for one machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct KeysLeft {
     /// The group of the job.
     pub group: u16,
@@ -488,6 +545,7 @@ pub struct KeysLeft {
 
 /// Keys of a task, for who asked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct KeysView {
     /// The submission that they belong to, in hexadecimal digits.
     pub submission: String,
@@ -501,6 +559,7 @@ pub struct KeysView {
 
 /// How machines of this hub's network find each other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct NetworkView {
     /// The key by which the hub signs what machines may fetch from each other.
     pub hub: WorkerKey,
@@ -513,6 +572,7 @@ pub struct NetworkView {
 
 /// One output in a list of results.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ResultView {
     /// The group's name.
     pub task: String,
@@ -524,6 +584,7 @@ pub struct ResultView {
 
 /// A page of results.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ResultsPage {
     /// The results.
     pub results: Vec<ResultView>,
@@ -533,6 +594,7 @@ pub struct ResultsPage {
 
 /// One line of a job's log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct LogView {
     /// When it arrived.
     pub at: Millis,
@@ -546,6 +608,7 @@ pub struct LogView {
 
 /// Whether the hub is well.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Health {
     /// Whether it takes jobs.
     pub accepting: bool,
@@ -561,6 +624,7 @@ pub struct Health {
 
 /// The hub's books.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct LedgerView {
     /// Money by account, such as `requester:ada` or `worker:3`.
     pub accounts: BTreeMap<String, Amount>,
@@ -570,6 +634,7 @@ pub struct LedgerView {
 
 /// What the events WebSocket sends.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case", tag = "event")]
 pub enum Live {
     /// A job moved on; at most a few a second for each job.

@@ -107,11 +107,11 @@ fn the_cheapest_that_match_come_first() {
     let network = crowd(200);
     let query = query("memory>=24GiB device=nvidia region=eu price<0.4 score>=80");
     let found = network.core.search_page(&query, 100, None);
-    assert!(found.exact && !found.workers.is_empty());
+    assert!(found.exact && !found.items.is_empty());
     let cheapest = |worker: &WorkerView| worker.offer.devices.iter().map(|device| device.price_per_second).min();
-    let prices = found.workers.iter().map(cheapest);
+    let prices = found.items.iter().map(cheapest);
     assert!(prices.is_sorted());
-    for worker in &found.workers {
+    for worker in &found.items {
         let device = &worker.offer.devices[0];
         assert_eq!((device.kind, worker.offer.region.as_str()), (DeviceKind::Nvidia, "eu"));
         assert!(device.memory >= ByteSize::mib(24 * 1024));

@@ -28,12 +28,18 @@ const UNUSED_INPUT_MS: u64 = 24 * 3600 * 1000;
 const ANSWER_MS: u64 = 3600 * 1000;
 
 /// What is said of a dataset when it is registered.
-#[derive(Deserialize)]
+#[derive(Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct Said {
+    /// How long its root is.
     root_bytes: u64,
+    /// How long all of it is.
     bytes: u64,
+    /// Why it is kept: `pushed`, `input` or `output`.
     kind: String,
+    /// Its sealed name, in hexadecimal digits.
     label: Option<String>,
+    /// The job of an output.
     job: Option<String>,
     /// Whether workers get most of it from the machine of its owner.
     #[serde(default)]
@@ -42,6 +48,17 @@ pub(super) struct Said {
 
 /// `PUT /api/v1/datasets/{root}`: everything in it is here, and this is the list of it, 32 bytes for each chunk, the root
 /// first. From now on it is kept.
+#[utoipa::path(
+    put,
+    path = "/api/v1/datasets/{root}",
+    operation_id = "keep_dataset",
+    tag = "data",
+    summary = "Keeps a dataset whose chunks are here",
+    params(Said, ("gleaner-requester" = Option<String>, Header, description = "Whose it is; `local` if not said")),
+    request_body(content = Vec<u8>, content_type = "application/octet-stream", description = "The list of its chunks: 32 bytes for each, the root first"),
+    responses((status = 201, description = "It is kept"), (status = 409, description = "`incomplete`: chunks are missing, or the root is not the first"), (status = 507, description = "`storage`: there is no room")),
+    security(("operator" = []), ("worker" = []))
+)]
 pub(super) async fn register(
     State(shared): State<Arc<Shared>>,
     Extension(caller): Extension<Caller>,
@@ -147,12 +164,24 @@ fn full(error: &gleaner_data::store::Error) -> Problem {
 }
 
 /// Which datasets are asked for.
-#[derive(Deserialize)]
+#[derive(Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct Listing {
+    /// Only what this job reads and made.
     job: Option<u64>,
 }
 
 /// `GET /api/v1/datasets`: everything, or what a job that has not ended reads and made.
+#[utoipa::path(
+    get,
+    path = "/api/v1/datasets",
+    operation_id = "list_datasets",
+    tag = "data",
+    summary = "What is kept, or what a job that has not ended reads and made",
+    params(Listing),
+    responses((status = 200, description = "The datasets", body = Vec<DatasetView>)),
+    security(("operator" = []))
+)]
 pub(super) async fn list(
     State(shared): State<Arc<Shared>>,
     Parameters(listing): Parameters<Listing>,
@@ -169,6 +198,15 @@ pub(super) async fn list(
 }
 
 /// `GET /api/v1/datasets/{root}`.
+#[utoipa::path(
+    get,
+    path = "/api/v1/datasets/{root}",
+    operation_id = "show_dataset",
+    tag = "data",
+    summary = "One dataset",
+    responses((status = 200, description = "The dataset", body = DatasetView), (status = 404, description = "`not-found`: there is no such dataset")),
+    security(("operator" = []), ("worker" = []))
+)]
 pub(super) async fn show(
     State(shared): State<Arc<Shared>>,
     Path(root): Path<String>,
@@ -179,6 +217,15 @@ pub(super) async fn show(
 }
 
 /// `POST /api/v1/datasets/{root}/remove`.
+#[utoipa::path(
+    post,
+    path = "/api/v1/datasets/{root}/remove",
+    operation_id = "remove_dataset",
+    tag = "data",
+    summary = "Forgets a dataset",
+    responses((status = 204, description = "Forgotten"), (status = 404, description = "`not-found`: there is no such dataset"), (status = 409, description = "`in-use`: a job that has not ended reads it")),
+    security(("operator" = []))
+)]
 pub(super) async fn remove(State(shared): State<Arc<Shared>>, Path(root): Path<String>) -> Result<StatusCode, Problem> {
     let (root, data, inbox) = (root_of(&root)?, Arc::clone(&shared.data), Arc::clone(&shared.inbox));
     let removed = blocking(move || {
@@ -210,6 +257,15 @@ fn discard_upload(data: &Data, inbox: &Inbox, root: &Hash) -> Result<(), crate::
 }
 
 /// `POST /api/v1/datasets/check`: reads everything. What is bad is dropped, and can be sent again.
+#[utoipa::path(
+    post,
+    path = "/api/v1/datasets/check",
+    operation_id = "check_datasets",
+    tag = "data",
+    summary = "Reads every chunk, and drops those that have gone bad",
+    responses((status = 200, description = "What was found", body = CheckView)),
+    security(("operator" = []))
+)]
 pub(super) async fn check(State(shared): State<Arc<Shared>>) -> Result<Json<CheckView>, Problem> {
     let data = Arc::clone(&shared.data);
     let checked = blocking(move || {
@@ -221,12 +277,24 @@ pub(super) async fn check(State(shared): State<Arc<Shared>>) -> Result<Json<Chec
 }
 
 /// Who asks for the network.
-#[derive(Deserialize)]
+#[derive(Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct Guest {
+    /// The key of a requester's machine, which may use the relay from then on.
     key: Option<WorkerKey>,
 }
 
 /// `GET /api/v1/network`: a requester's machine names its key, and may use the relay from then on.
+#[utoipa::path(
+    get,
+    path = "/api/v1/network",
+    operation_id = "show_network",
+    tag = "machines",
+    summary = "How machines of this hub's network find each other",
+    params(Guest),
+    responses((status = 200, description = "The network", body = NetworkView)),
+    security(("operator" = []), ("worker" = []))
+)]
 pub(super) async fn network(
     State(shared): State<Arc<Shared>>,
     Extension(caller): Extension<Caller>,

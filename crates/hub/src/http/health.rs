@@ -12,6 +12,14 @@ use gleaner_wire::api::Health;
 use std::sync::Arc;
 
 /// `GET /api/v1/health`.
+#[utoipa::path(
+    get,
+    path = "/api/v1/health",
+    operation_id = "show_health",
+    tag = "hub",
+    summary = "Whether the hub is well",
+    responses((status = 200, description = "How it is; it answers also while it takes nothing", body = Health))
+)]
 pub(super) async fn health(State(shared): State<Arc<Shared>>) -> Result<Json<Health>, Problem> {
     let numbers = shared.keeper.ask(|core| core.totals()).await;
     let refusing = shared.keeper.refusing();
@@ -22,6 +30,14 @@ pub(super) async fn health(State(shared): State<Arc<Shared>>) -> Result<Json<Hea
 }
 
 /// `GET /metrics`.
+#[utoipa::path(
+    get,
+    path = "/metrics",
+    operation_id = "show_metrics",
+    tag = "hub",
+    summary = "Counters for Prometheus",
+    responses((status = 200, description = "The text format of Prometheus", body = String, content_type = "text/plain; version=0.0.4"))
+)]
 pub(super) async fn metrics(State(shared): State<Arc<Shared>>) -> Result<impl IntoResponse, Problem> {
     let mut totals = shared.keeper.ask(|core| core.totals()).await?;
     // The core counts those that were overtaken in the turn in which they came.

@@ -24,24 +24,28 @@ const MODIFIED: HeaderName = HeaderName::from_static("upload-modified");
 const SILENCE_MAX: Duration = Duration::from_secs(60);
 
 /// Which version of a file is meant.
-#[derive(Deserialize)]
+#[derive(Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct Version {
     /// When it was changed, in milliseconds since 1970. It is kept with the file.
     modified: Option<u64>,
 }
 
 /// What opens a dataset that the hub has sealed.
-#[derive(Serialize)]
+#[derive(Serialize, utoipa::ToSchema)]
 pub(super) struct KeyView {
+    /// In hexadecimal digits.
     key: String,
 }
 
 /// What became of an upload.
-#[derive(Serialize)]
+#[derive(Serialize, utoipa::ToSchema)]
 pub(super) struct StageView {
     /// `waiting`, `sealing`, `ready` or `failed`.
     stage: &'static str,
+    /// The dataset that it became.
     data: Option<DataRef>,
+    /// Why it failed.
     reason: Option<String>,
 }
 
@@ -64,6 +68,14 @@ impl Piece {
 }
 
 /// `GET /upload`.
+#[utoipa::path(
+    get,
+    path = "/upload",
+    operation_id = "show_upload_page",
+    tag = "data",
+    summary = "A page for people who bring data without the program",
+    responses((status = 200, description = "The page", body = String, content_type = "text/html"))
+)]
 pub(super) async fn page() -> Result<Response, Problem> {
     let random = crate::token::random_bytes().map_err(|error| {
         Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "random", "no random numbers", error.to_string())
@@ -84,6 +96,15 @@ pub(super) async fn page() -> Result<Response, Problem> {
 }
 
 /// `GET /api/v1/datasets/{root}/key`.
+#[utoipa::path(
+    get,
+    path = "/api/v1/datasets/{root}/key",
+    operation_id = "show_dataset_key",
+    tag = "data",
+    summary = "What opens a dataset that the hub sealed itself",
+    responses((status = 200, description = "The key", body = KeyView), (status = 404, description = "`not-found`: the hub has not sealed it, and cannot open it")),
+    security(("operator" = []))
+)]
 pub(super) async fn key(State(shared): State<Arc<Shared>>, Path(root): Path<String>) -> Result<Json<KeyView>, Problem> {
     let (root, data) = (root_of(&root)?, Arc::clone(&shared.data));
     let key = blocking(move || data.catalog.opened(&root)).await?;
@@ -97,6 +118,15 @@ fn spot(user: &str, path: &str) -> Result<Spot, Problem> {
 }
 
 /// `GET /api/v1/inbox/{user}/{name}`: what became of an upload.
+#[utoipa::path(
+    get,
+    path = "/api/v1/inbox/{user}/{path}",
+    operation_id = "show_upload",
+    tag = "data",
+    summary = "What became of an upload",
+    responses((status = 200, description = "How far it is", body = StageView), (status = 404, description = "`not-found`: there is no such upload")),
+    security(("operator" = []))
+)]
 pub(super) async fn stage(
     State(shared): State<Arc<Shared>>,
     Path((user, path)): Path<(String, String)>,
@@ -121,6 +151,16 @@ pub(super) async fn stage(
 }
 
 /// `HEAD /api/v1/inbox/{user}/{path}`: 200 if the file is here, 404 if not; in `upload-offset` how much of it is.
+#[utoipa::path(
+    head,
+    path = "/api/v1/inbox/{user}/{path}",
+    operation_id = "look_for_upload",
+    tag = "data",
+    summary = "Whether a file of an upload is here, and how much of it",
+    params(Version),
+    responses((status = 200, description = "The file is here", headers(("upload-offset" = u64, description = "How many bytes of it are here"), ("upload-modified" = Option<u64>, description = "When it was changed, in milliseconds since 1970"))), (status = 404, description = "It is not whole", headers(("upload-offset" = u64, description = "How many bytes of it are here")))),
+    security(("operator" = []))
+)]
 pub(super) async fn arrived(
     State(shared): State<Arc<Shared>>,
     Path((user, path)): Path<(String, String)>,
@@ -146,6 +186,17 @@ fn folder(inbox: &Inbox) -> impl FnOnce(std::io::Error) -> crate::Error + use<> 
 }
 
 /// `PUT /api/v1/inbox/{user}/{path}`: a file, whole or a piece of it that follows the last one.
+#[utoipa::path(
+    put,
+    path = "/api/v1/inbox/{user}/{path}",
+    operation_id = "bring_upload",
+    tag = "data",
+    summary = "Brings a file, whole or in pieces",
+    params(Version, ("content-range" = Option<String>, Header, description = "`bytes FIRST-LAST/TOTAL`, if it is a piece")),
+    request_body(content = Vec<u8>, content_type = "application/octet-stream"),
+    responses((status = 201, description = "The file is whole", headers(("upload-offset" = u64, description = "How many bytes of it are here"))), (status = 202, description = "The piece is here, others are missing", headers(("upload-offset" = u64, description = "How many bytes of it are here"))), (status = 408, description = "`silence`: nothing arrives"), (status = 409, description = "`offset`: the piece does not follow what is here; `in-the-way`: something else has its name", headers(("upload-offset" = u64, description = "How many bytes of it are here"))), (status = 507, description = "`storage`: there is no room")),
+    security(("operator" = []))
+)]
 pub(super) async fn bring(
     State(shared): State<Arc<Shared>>,
     Path((user, path)): Path<(String, String)>,

@@ -21,9 +21,12 @@ use tokio::time::Instant;
 const WAIT_MAX: Duration = Duration::from_secs(25);
 
 /// How long to wait for an answer that is not there yet, and for whom keys are asked.
-#[derive(Deserialize)]
+#[derive(Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct Asked {
+    /// Seconds to wait for an answer that is not there yet; 25 at most.
     wait: Option<u64>,
+    /// Whose keys; a worker asks for its own.
     receiver: Option<WorkerKey>,
 }
 
@@ -34,12 +37,25 @@ impl Asked {
 }
 
 /// Who leaves keys, if it is not a worker.
-#[derive(Deserialize)]
+#[derive(Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct Giver {
+    /// Whose keys these are; a worker leaves its own.
     giver: Option<WorkerKey>,
 }
 
 /// `POST /api/v1/keys/{submission}`: by the owner of a job, or by a worker that has some of its keys.
+#[utoipa::path(
+    post,
+    path = "/api/v1/keys/{submission}",
+    operation_id = "leave_keys",
+    tag = "data",
+    summary = "Leaves wrapped keys of tasks for machines",
+    params(Giver),
+    request_body = Vec<KeysLeft>,
+    responses((status = 204, description = "Left")),
+    security(("operator" = []), ("worker" = []))
+)]
 pub(super) async fn leave(
     State(shared): State<Arc<Shared>>,
     Extension(caller): Extension<Caller>,
@@ -72,6 +88,16 @@ pub(super) async fn leave(
 }
 
 /// `GET /api/v1/jobs/{job}/keys/{group}`: a worker's own keys, or for the operator those of the `receiver` it names.
+#[utoipa::path(
+    get,
+    path = "/api/v1/jobs/{job}/keys/{group}",
+    operation_id = "fetch_keys",
+    tag = "data",
+    summary = "Wrapped keys of a task, for the machine that asks",
+    params(Asked),
+    responses((status = 200, description = "The keys", body = KeysView), (status = 404, description = "`no-keys`: nobody has left any yet; `not-found`: there is no such group")),
+    security(("operator" = []), ("worker" = []))
+)]
 pub(super) async fn fetch(
     State(shared): State<Arc<Shared>>,
     Extension(caller): Extension<Caller>,
@@ -111,6 +137,16 @@ pub(super) async fn fetch(
 }
 
 /// `GET /api/v1/jobs/{job}/keys`: who waits for keys of this job.
+#[utoipa::path(
+    get,
+    path = "/api/v1/jobs/{job}/keys",
+    operation_id = "list_keys_wanted",
+    tag = "data",
+    summary = "Who waits for keys of a job",
+    params(Asked),
+    responses((status = 200, description = "Who waits", body = Vec<KeysWanted>)),
+    security(("operator" = []), ("worker" = []))
+)]
 pub(super) async fn wanted(
     State(shared): State<Arc<Shared>>,
     Extension(caller): Extension<Caller>,

@@ -10,18 +10,23 @@ mod keys;
 mod line;
 mod logs;
 mod money;
+mod openapi;
 mod parameters;
 mod prices;
 mod problem;
+mod progress;
+mod rejections;
 mod results;
 mod seeding;
 mod server;
 mod submit;
 mod workers;
 
+pub(crate) use openapi::text as openapi_text;
 pub(crate) use problem::Problem;
 pub(crate) use server::serve;
 
+use crate::attempts;
 use crate::data::Data;
 use crate::inbox::Inbox;
 use crate::journal::Archive;
@@ -35,7 +40,7 @@ use crate::screen::Screener;
 use crate::session;
 use crate::token::Tokens;
 use axum::Router;
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{from_fn_with_state, map_response};
 use axum::routing::{get, post};
 use gleaner_data::net::http as net;
 use gleaner_wire::Millis;
@@ -59,6 +64,8 @@ pub(crate) struct Shared {
     pub(crate) discovery_port: Option<u16>,
     pub(crate) archive: Archive,
     pub(crate) logs: LogReader,
+    /// Which attempts jobs had.
+    pub(crate) attempts: attempts::Reader,
     pub(crate) live: Live,
     /// Money on a chain, if that is where it is.
     pub(crate) money: Option<Arc<Money>>,
@@ -88,6 +95,7 @@ fn chunks(shared: &Shared) -> Router<Arc<Shared>> {
 /// Every route, with who may use it.
 pub(crate) fn router(shared: &Arc<Shared>) -> Router {
     let anyone = Router::new()
+        .route("/api/v1/openapi.json", get(openapi::show))
         .route("/api/v1/health", get(health::health))
         .route("/metrics", get(health::metrics))
         .route("/upload", get(inbox::page))
@@ -120,6 +128,8 @@ pub(crate) fn router(shared: &Arc<Shared>) -> Router {
         .route("/api/v1/datasets/{root}/key", get(inbox::key))
         .route("/api/v1/inbox/{user}/{*path}", get(inbox::stage).head(inbox::arrived).put(inbox::bring))
         .route("/api/v1/jobs/{job}/explain", get(jobs::explain))
+        .route("/api/v1/jobs/{job}/attempts", get(progress::attempts))
+        .route("/api/v1/jobs/{job}/graph", get(progress::graph))
         .route("/api/v1/jobs/{job}/cancel", post(jobs::cancel))
         .route("/api/v1/jobs/{job}/logs", get(logs::logs))
         .route("/api/v1/jobs/{job}/results", get(results::results))
@@ -143,5 +153,6 @@ pub(crate) fn router(shared: &Arc<Shared>) -> Router {
         .merge(operator)
         .method_not_allowed_fallback(problem::method_not_allowed)
         .fallback(problem::no_such_page)
+        .layer(map_response(rejections::explain))
         .with_state(Arc::clone(shared))
 }

@@ -19,30 +19,51 @@ use std::sync::Arc;
 const SIGNATURE: &str = "stripe-signature";
 
 /// What a page of receipts may be asked.
-#[derive(Deserialize)]
+#[derive(Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct Asked {
+    /// The number of the first receipt.
     from: Option<u64>,
 }
 
 /// Who wants tokens.
-#[derive(Deserialize)]
+#[derive(Deserialize, utoipa::ToSchema)]
 pub(super) struct Newcomer {
+    /// Who gets them.
     account: Address,
 }
 
 /// What a newcomer was given.
-#[derive(Serialize)]
+#[derive(Serialize, utoipa::ToSchema)]
 pub(super) struct Given {
+    /// How much.
     amount: Amount,
 }
 
 /// `GET /api/v1/chain`: where money is, and what must be known to sign an order for this hub.
+#[utoipa::path(
+    get,
+    path = "/api/v1/chain",
+    operation_id = "show_chain",
+    tag = "money",
+    summary = "Where money is, and what must be known to sign an order for this hub",
+    responses((status = 200, description = "The chain", body = ChainView), (status = 404, description = "`not-found`: this hub's money is on no chain"))
+)]
 pub(super) async fn chain(State(shared): State<Arc<Shared>>) -> Result<Json<ChainView>, Problem> {
     let price_max_default = shared.keeper.ask(|core| core.params().price_max_default).await?;
     Ok(Json(money(&shared)?.view(price_max_default).await?))
 }
 
 /// `POST /api/v1/faucet`: tokens for an account that has none, where the chain is the hub's own.
+#[utoipa::path(
+    post,
+    path = "/api/v1/faucet",
+    operation_id = "ask_faucet",
+    tag = "money",
+    summary = "Tokens for an account that has none, where the chain is the hub's own",
+    request_body = Newcomer,
+    responses((status = 200, description = "Given", body = Given), (status = 404, description = "`not-found`: there is no faucet here"), (status = 409, description = "`not-new`: the account has tokens, or has had its gift"))
+)]
 pub(super) async fn faucet(
     State(shared): State<Arc<Shared>>,
     Json(newcomer): Json<Newcomer>,
@@ -58,6 +79,15 @@ pub(super) async fn faucet(
 }
 
 /// `GET /api/v1/jobs/{job}/settlement`: how an ended job is paid for.
+#[utoipa::path(
+    get,
+    path = "/api/v1/jobs/{job}/settlement",
+    operation_id = "show_settlement",
+    tag = "money",
+    summary = "How an ended job is paid for",
+    responses((status = 200, description = "The settlement", body = SettlementView), (status = 404, description = "`not-found`: the job has no order that waits to be settled")),
+    security(("operator" = []))
+)]
 pub(super) async fn settlement(
     State(shared): State<Arc<Shared>>,
     Path(job): Path<String>,
@@ -67,6 +97,16 @@ pub(super) async fn settlement(
 }
 
 /// `GET /api/v1/jobs/{job}/receipts`: what was paid for, attempt by attempt.
+#[utoipa::path(
+    get,
+    path = "/api/v1/jobs/{job}/receipts",
+    operation_id = "list_receipts",
+    tag = "money",
+    summary = "What was paid for, attempt by attempt",
+    params(Asked),
+    responses((status = 200, description = "A page of receipts", body = ReceiptsPage), (status = 404, description = "`not-found`: the job has no order that waits to be settled")),
+    security(("operator" = []))
+)]
 pub(super) async fn receipts(
     State(shared): State<Arc<Shared>>,
     Path(job): Path<String>,
@@ -78,6 +118,16 @@ pub(super) async fn receipts(
 }
 
 /// `POST /api/v1/jobs/{job}/approval`: the requester's signature under the settlement, which makes it final at once.
+#[utoipa::path(
+    post,
+    path = "/api/v1/jobs/{job}/approval",
+    operation_id = "approve_settlement",
+    tag = "money",
+    summary = "The requester's signature under the settlement, which makes it final at once",
+    request_body = ApprovalView,
+    responses((status = 200, description = "Taken", body = Option<()>), (status = 404, description = "`not-found`: the job has no order that waits to be settled"), (status = 422, description = "`signature`: it is not the requester's")),
+    security(("operator" = []))
+)]
 pub(super) async fn approve(
     State(shared): State<Arc<Shared>>,
     Path(job): Path<String>,
@@ -95,11 +145,30 @@ pub(super) async fn approve(
 }
 
 /// `GET /api/v1/reconcile`: whether the books and the chain agree.
+#[utoipa::path(
+    get,
+    path = "/api/v1/reconcile",
+    operation_id = "reconcile",
+    tag = "money",
+    summary = "Whether the books and the chain agree",
+    responses((status = 200, description = "What comparing them gave", body = ReconcileView), (status = 404, description = "`not-found`: this hub's money is on no chain")),
+    security(("operator" = []))
+)]
 pub(super) async fn reconcile(State(shared): State<Arc<Shared>>) -> Result<Json<ReconcileView>, Problem> {
     Ok(Json(money(&shared)?.reconcile(&shared.keeper).await?))
 }
 
 /// `POST /api/v1/fiat/webhook`: a payment provider's signed message.
+#[utoipa::path(
+    post,
+    path = "/api/v1/fiat/webhook",
+    operation_id = "take_payment_message",
+    tag = "money",
+    summary = "A payment provider's signed message",
+    params(("stripe-signature" = String, Header, description = "The provider's signature of the body")),
+    request_body(content = String, content_type = "application/json"),
+    responses((status = 200, description = "Booked, or was before"), (status = 404, description = "`not-found`: this hub sells no credits"))
+)]
 pub(super) async fn fiat_webhook(State(shared): State<Arc<Shared>>, request: Request) -> Result<StatusCode, Problem> {
     let header = request.headers().get(SIGNATURE).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
     let body = to_bytes(request.into_body(), fiat::BODY_BYTES_MAX).await;
@@ -110,6 +179,15 @@ pub(super) async fn fiat_webhook(State(shared): State<Arc<Shared>>, request: Req
 }
 
 /// `POST /api/v1/fiat/payments/{payment}/release`: books a payment that waits for the operator.
+#[utoipa::path(
+    post,
+    path = "/api/v1/fiat/payments/{payment}/release",
+    operation_id = "release_payment",
+    tag = "money",
+    summary = "Books a payment that waits for the operator",
+    responses((status = 200, description = "Booked"), (status = 404, description = "`not-found`: this hub sells no credits")),
+    security(("operator" = []))
+)]
 pub(super) async fn fiat_release(
     State(shared): State<Arc<Shared>>,
     Path(payment): Path<String>,

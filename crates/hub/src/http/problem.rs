@@ -13,11 +13,17 @@ pub(crate) struct Problem(Box<api::Problem>);
 impl Problem {
     /// A problem with a stable word for programs, a title, and a detail that says what to do.
     pub(super) fn new(status: StatusCode, kind: &str, title: &str, detail: impl Into<String>) -> Self {
-        let (kind, title, detail) = (kind.to_owned(), title.to_owned(), detail.into());
-        Self(Box::new(api::Problem { kind, title, status: status.as_u16(), detail, at: None, line: None }))
+        let (code, title, detail) = (kind.to_owned(), title.to_owned(), detail.into());
+        let (kind, status) = (code.clone(), status.as_u16());
+        Self(Box::new(api::Problem { kind, code, title, status, detail, at: None, line: None }))
     }
 
-    /// Names the place in the job file.
+    /// A parameter that makes no sense.
+    pub(super) fn bad_parameter(name: &str, detail: impl Into<String>) -> Self {
+        Self::bad_request(detail).at(name, None)
+    }
+
+    /// Names the place in the job file, or the parameter.
     pub(super) fn at(mut self, at: impl Into<String>, line: Option<usize>) -> Self {
         self.0.at = Some(at.into());
         self.0.line = line;

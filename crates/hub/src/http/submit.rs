@@ -8,7 +8,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::IntoResponse;
 use gleaner_core::plan::{self, Graph};
-use gleaner_wire::api::QuoteView;
+use gleaner_wire::api::{QuoteView, Submitted};
 use gleaner_wire::job_file::{JOB_FILE_BYTES_MAX, JobFile, JobFileError, Source, line_of};
 use gleaner_wire::{DataRef, Hash, SignedOrder};
 use std::sync::Arc;
@@ -30,6 +30,17 @@ enum Form {
 }
 
 /// `POST /api/v1/jobs`.
+#[utoipa::path(
+    post,
+    path = "/api/v1/jobs",
+    operation_id = "submit_job",
+    tag = "jobs",
+    summary = "Takes a job",
+    params(("gleaner-requester" = Option<String>, Header, description = "Who pays: 1 to 64 printable characters; `local` if not said"), ("idempotency-key" = Option<String>, Header, description = "32 hexadecimal digits: a submission sent again with them is the same job, also after it has ended"), ("gleaner-order" = Option<String>, Header, description = "A signed order (`SignedOrder`) as JSON, where money is on a chain")),
+    request_body(content((JobFile = "application/json"), (String = "application/toml")), description = "The job file, as JSON or as TOML"),
+    responses((status = 201, description = "The new job; with a key that was used before, that one's", body = Submitted, headers(("location" = String, description = "Where the job is"))), (status = 413, description = "`too-large`: a job file has at most 16 MiB"), (status = 415, description = "`media-type`: neither JSON nor TOML"), (status = 422, description = "`job-refused`: what is wrong with it, with its place in `at` and `line`")),
+    security(("operator" = []))
+)]
 pub(super) async fn submit(State(shared): State<Arc<Shared>>, request: Request) -> Result<impl IntoResponse, Problem> {
     if let Some(reason) = shared.keeper.refusing() {
         return Err(crate::keeper::Unavailable::Refusing(reason).into());
@@ -53,6 +64,17 @@ pub(super) async fn submit(State(shared): State<Arc<Shared>>, request: Request) 
 }
 
 /// `POST /api/v1/quote`: what a job would cost. Nothing that it names need be here.
+#[utoipa::path(
+    post,
+    path = "/api/v1/quote",
+    operation_id = "quote_job",
+    tag = "jobs",
+    summary = "What a job would cost",
+    description = "Nothing that the job names need be here.",
+    request_body(content((JobFile = "application/json"), (String = "application/toml")), description = "The job file, as JSON or as TOML"),
+    responses((status = 200, description = "The quote", body = QuoteView), (status = 413, description = "`too-large`: a job file has at most 16 MiB"), (status = 415, description = "`media-type`: neither JSON nor TOML"), (status = 422, description = "`job-refused`: what is wrong with it")),
+    security(("operator" = []))
+)]
 pub(super) async fn quote(State(shared): State<Arc<Shared>>, request: Request) -> Result<Json<QuoteView>, Problem> {
     let form = form(request.headers())?;
     let body = to_bytes(request.into_body(), JOB_FILE_BYTES_MAX).await.map_err(|_| too_large())?;

@@ -1,5 +1,6 @@
 //! What the core asks for, done.
 use super::turn::Keeper;
+use crate::attempts::End;
 use crate::screen::Screen;
 use gleaner_core::Effect;
 use gleaner_wire::api::{Live, Submitted};
@@ -18,9 +19,13 @@ impl Keeper {
                         if self.outboxes.start(worker, start) {
                             self.engage(worker, job);
                         }
+                        self.core.placed(attempt).into_iter().for_each(|placed| self.attempts.started(placed));
                     }
                 }
-                Effect::CancelAttempt { worker, attempt } => self.outboxes.cancel(worker, attempt),
+                Effect::CancelAttempt { worker, attempt } => {
+                    self.outboxes.cancel(worker, attempt);
+                    self.attempts.ended(attempt, End::Cancelled);
+                }
                 Effect::TellPaused { worker, paused } => self.outboxes.say(worker, [ToWorker::Paused(paused)]),
                 Effect::TellScreened { worker, device, runtime, verdict } => {
                     self.outboxes.say(worker, [ToWorker::Screened { device, runtime, verdict }]);
@@ -54,7 +59,10 @@ impl Keeper {
                 }
                 Effect::AnnounceJob { job } => self.announcer.job(job),
                 Effect::AnnounceWorker { worker } => self.announce_worker(worker),
-                Effect::AnnounceFailure { job } => self.announce_failure(job),
+                Effect::AnnounceFailure { job, attempt, cause } => {
+                    self.attempts.failed(job, attempt, cause);
+                    self.announce_failure(job);
+                }
                 Effect::AnnounceDemand => self.demand.ring(),
                 Effect::ArchiveJob { job } => {
                     self.outboxes.forget(job);

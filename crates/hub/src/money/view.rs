@@ -11,13 +11,14 @@ use serde::{Deserialize, Serialize};
 use std::sync::PoisonError;
 
 /// Where money is, and what must be known to sign an order for a hub.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct ChainView {
     /// The JSON-RPC address.
     pub url: String,
     /// Where the contracts are.
     pub deployment: Deployment,
     /// The account that locks and settles orders.
+    #[schema(value_type = String, pattern = "^0x[0-9a-fA-F]{40}$")]
     pub hub: Address,
     /// What holds for new orders.
     pub terms: Terms,
@@ -30,7 +31,7 @@ pub struct ChainView {
 }
 
 /// How an ended job is paid for.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct SettlementView {
     /// The job.
     pub job: JobId,
@@ -45,7 +46,7 @@ pub struct SettlementView {
 }
 
 /// Some receipts.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct ReceiptsPage {
     /// The receipts.
     pub receipts: Vec<Receipt>,
@@ -54,9 +55,10 @@ pub struct ReceiptsPage {
 }
 
 /// A requester's signature under a settlement.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct ApprovalView {
     /// The signature.
+    #[schema(value_type = String, pattern = "^0x([0-9a-fA-F]{2})*$")]
     pub signature: Bytes,
 }
 

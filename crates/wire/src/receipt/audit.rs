@@ -1,4 +1,6 @@
 //! How a claim was checked: the lot, the answers of others, the polls, and what came of them.
+#[cfg(feature = "openapi")]
+use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 use serde::{Deserialize, Serialize};
@@ -8,6 +10,7 @@ use crate::{Address, Amount, Hash, WorkerKey};
 
 /// The lot that decided whether a claim is checked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = ReceiptDraw))]
 #[serde(deny_unknown_fields)]
 pub struct Draw {
     /// The claims that were drawn for together.
@@ -28,6 +31,7 @@ pub struct Draw {
 
 /// Where a claim stands in its round.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = ReceiptRound))]
 #[serde(deny_unknown_fields)]
 pub struct Round {
     /// The hub's number of the round.
@@ -44,6 +48,7 @@ pub struct Round {
 
 /// Where a seed comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = ReceiptSeed))]
 #[serde(rename_all = "snake_case")]
 pub enum Seed {
     /// From the block after the one in which the round's root was anchored; these bytes show it.
@@ -54,6 +59,7 @@ pub enum Seed {
 
 /// What is known of a worker when the lot is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = ReceiptRecord))]
 #[serde(deny_unknown_fields)]
 pub struct Record {
     /// Answers found right since the last one that was found wrong, less those that were owed and not given.
@@ -68,6 +74,7 @@ pub struct Record {
 
 /// Who checked a claim, and what they found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = ReceiptAudit))]
 #[serde(deny_unknown_fields)]
 pub struct Audit {
     /// Whom lots were drawn among, in the order that they were drawn by.
@@ -84,6 +91,7 @@ pub struct Audit {
 
 /// A worker that could be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = ReceiptJuror))]
 #[serde(deny_unknown_fields)]
 pub struct Juror {
     /// Who.
@@ -98,6 +106,7 @@ pub struct Juror {
 
 /// What somebody else computed, not knowing the claim, and how it compares.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = ReceiptAnswer))]
 #[serde(deny_unknown_fields)]
 pub struct Answer {
     /// Whose.
@@ -114,6 +123,7 @@ pub struct Answer {
 
 /// One sampling of jurors.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = ReceiptPoll))]
 #[serde(deny_unknown_fields)]
 pub struct Poll {
     /// Who was drawn, in the order of the lot. Each of them computes once, and its answer counts in every poll that draws it.
@@ -126,6 +136,7 @@ pub struct Poll {
 
 /// What came of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = ReceiptVerdict))]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// The job asks for no check.

@@ -1,0 +1,143 @@
+//! Which attempts a job had: for each the worker, the times, what became of it and why it was placed there.
+//!
+//! This is for people who look at a job, and no part of the journal: the core forgets attempts that have ended. What runs
+//! is known from the core after a restart; what has ended is on disk within a moment. A thread of its own writes, and the
+//! keeper never waits for it. Each job keeps its newest attempts, and all jobs together keep so many.
+mod recorder;
+mod store;
+#[cfg(test)]
+mod tests;
+
+use crate::metrics::Metrics;
+use gleaner_core::Placed;
+use gleaner_wire::progress::AttemptState;
+use gleaner_wire::{AttemptId, Cause, JobId, Millis, WorkerId};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
+use tokio::sync::oneshot;
+
+use recorder::Recorder;
+use store::Store;
+
+/// Attempts that are kept for one job: the newest.
+pub(crate) const PER_JOB_MAX: u64 = 2000;
+/// Attempts that are kept for all jobs together; those of the oldest jobs go first.
+const ALL_MAX: u64 = 2_000_000;
+/// Notes that wait for the thread; further ones are lost, and counted.
+const NOTES_WAITING_MAX: usize = 16_384;
+
+/// How an attempt ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum End {
+    /// It delivered.
+    Done,
+    /// It failed, or its result was found wrong later.
+    Failed(Cause),
+    /// Nobody needed it any more.
+    Cancelled,
+}
+
+/// An attempt as it is kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Record {
+    pub(crate) attempt: AttemptId,
+    pub(crate) group: u16,
+    pub(crate) index: u32,
+    pub(crate) worker: WorkerId,
+    pub(crate) started: Millis,
+    pub(crate) ended: Option<(Millis, End)>,
+    pub(crate) why: String,
+    pub(crate) second: bool,
+}
+
+impl Record {
+    /// What became of it, and why if it failed.
+    pub(crate) fn state(&self) -> (AttemptState, Option<Cause>) {
+        match self.ended {
+            None => (AttemptState::Running, None),
+            Some((_, End::Done)) => (AttemptState::Done, None),
+            Some((_, End::Failed(cause))) => (AttemptState::Failed, Some(cause)),
+            Some((_, End::Cancelled)) => (AttemptState::Cancelled, None),
+        }
+    }
+}
+
+/// The attempts of a job: the newest, in the order in which they were placed, and how many there were before.
+#[derive(Debug, Default)]
+pub(crate) struct Listed {
+    pub(crate) records: Vec<Record>,
+    pub(crate) not_listed: u64,
+}
+
+enum Note {
+    Started(Placed),
+    Ended { attempt: AttemptId, job: Option<JobId>, at: Millis, end: End },
+    Read { job: JobId, answer: oneshot::Sender<Result<Listed, rusqlite::Error>> },
+}
+
+/// Where what happens to attempts is noted; never waits.
+pub(crate) struct Notes {
+    sender: SyncSender<Note>,
+    metrics: Arc<Metrics>,
+    at: Millis,
+}
+
+/// Where it is read.
+#[derive(Clone)]
+pub(crate) struct Reader {
+    sender: SyncSender<Note>,
+}
+
+/// Opens the file and starts the thread that writes it.
+pub(crate) fn open(path: &Path, metrics: Arc<Metrics>) -> Result<(Notes, Reader), rusqlite::Error> {
+    let recorder = Recorder::new(Store::open(path)?);
+    let (sender, receiver) = sync_channel(NOTES_WAITING_MAX);
+    let thread = std::thread::Builder::new().name("hub-attempts".to_owned());
+    let started = thread.spawn(move || recorder.run(&receiver));
+    started.map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))?;
+    Ok((Notes { sender: sender.clone(), metrics, at: Millis(0) }, Reader { sender }))
+}
+
+impl Notes {
+    /// From now on it is this moment.
+    pub(crate) fn is_now(&mut self, at: Millis) {
+        self.at = at;
+    }
+
+    /// An attempt was placed.
+    pub(crate) fn started(&self, placed: Placed) {
+        self.note(Note::Started(placed));
+    }
+
+    /// An attempt that ran has ended.
+    pub(crate) fn ended(&self, attempt: AttemptId, end: End) {
+        self.note(Note::Ended { attempt, job: None, at: self.at, end });
+    }
+
+    /// An attempt of a job failed, or its result was found wrong after it had ended.
+    pub(crate) fn failed(&self, job: JobId, attempt: AttemptId, cause: Cause) {
+        self.note(Note::Ended { attempt, job: Some(job), at: self.at, end: End::Failed(cause) });
+    }
+
+    fn note(&self, note: Note) {
+        if let Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) = self.sender.try_send(note) {
+            self.metrics.attempts_unrecorded.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Reader {
+    /// The attempts of a job; nothing if the thread has ended.
+    pub(crate) async fn of(&self, job: JobId) -> Result<Listed, rusqlite::Error> {
+        let (answer, listed) = oneshot::channel();
+        let sender = self.sender.clone();
+        let sent = tokio::task::spawn_blocking(move || sender.send(Note::Read { job, answer })).await;
+        if !matches!(sent, Ok(Ok(()))) {
+            return Ok(Listed::default());
+        }
+        listed.await.unwrap_or_else(|_| Ok(Listed::default()))
+    }
+}
