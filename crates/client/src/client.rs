@@ -45,6 +45,12 @@ impl Client {
         Self { account: Some(account), ..self }
     }
 
+    /// The same hub over the same connections, for another requester with data of its own.
+    #[must_use]
+    pub fn for_requester(&self, requester: impl Into<String>, account: Account) -> Self {
+        Self { requester: requester.into(), account: Some(account), ..self.clone() }
+    }
+
     /// Whose data is sealed and opened here.
     pub fn account(&self) -> Result<&Account, Error> {
         self.account.as_ref().ok_or(Error::NoAccount)

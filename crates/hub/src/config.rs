@@ -1,4 +1,5 @@
 //! What a hub is told when it starts. Read once, passed down.
+use crate::extra::Extra;
 use crate::managed::ManagedConfig;
 use crate::money::{ChainConfig, FiatConfig};
 use gleaner_core::Params;
@@ -40,6 +41,8 @@ pub struct Config {
     pub fiat: Option<FiatConfig>,
     /// What the operator says of the platform's own workers.
     pub managed: ManagedConfig,
+    /// Rooms beside the hub that answer requests too, if there are any.
+    pub extra: Option<Extra>,
     /// What the core goes by. Fixed when the journal is made; later values are ignored.
     pub params: Params,
 }
@@ -62,6 +65,7 @@ impl Config {
             anchor_confirmations: None,
             fiat: None,
             managed: ManagedConfig::default(),
+            extra: None,
             params: Params::default(),
         }
     }

@@ -1,5 +1,6 @@
 //! A running hub: what starts it, what stops it, and nothing in between.
 use crate::data::{self, Data};
+use crate::extra::Place;
 use crate::http::{Shared, router, serve};
 use crate::inbox::{self, Inbox, Limits, Sftp};
 use crate::journal::{Archive, Journal};
@@ -17,7 +18,7 @@ use crate::{Config, Error, attempts, logs};
 use gleaner_chain::rpc::Server;
 use gleaner_core::Params;
 use gleaner_data::net::relay::Relay;
-use gleaner_data::store::{Place, is_open};
+use gleaner_data::store::{self, is_open};
 use gleaner_wire::WorkerKey;
 use std::net::SocketAddr;
 use std::os::unix::fs::DirBuilderExt;
@@ -69,7 +70,7 @@ pub async fn start(config: Config) -> Result<Hub, Error> {
     // A long journal takes a while to replay, and the disk may be slow.
     let (chain, fiat, dir) = (config.chain.clone(), config.fiat.clone(), config.dir.clone());
     let (relay_at, sftp_at, confirmations) = (config.relay, config.sftp, config.anchor_confirmations);
-    let managed = config.managed.clone();
+    let (managed, extra) = (config.managed.clone(), config.extra.clone());
     let opening = tokio::task::spawn_blocking(move || open(&config, lock, runtime, ending_seen, stopping_seen));
     let Opened { keeper, mut shared, drawing, token_file, journal_path } =
         opening.await.map_err(|_| Error::Defect)??;
@@ -102,11 +103,16 @@ pub async fn start(config: Config) -> Result<Hub, Error> {
         money.start(shared.keeper.clone(), shared.receipts(), stopping.subscribe());
     }
     tokio::spawn(drawing.run(shared.keeper.clone(), shared.money.clone(), stopping.subscribe()));
+    let beside = match &extra {
+        Some(extra) => Some(extra.open(&Place::of(address, &token_file, &dir))?),
+        None => None,
+    };
     let place = managed::Place { url: format!("http://{address}"), token_file: token_file.clone() };
     tokio::spawn(managed::attend(managed, place, shared.keeper.clone(), demand, stopping.subscribe()));
     tokio::spawn(data::sweep(Arc::clone(&shared.data), shared.keeper.clone(), stopping.subscribe()));
     tokio::spawn(inbox::attend(Arc::clone(&shared.inbox), Arc::clone(&shared.data), stopping.subscribe()));
-    let serving = tokio::spawn(serve(listener, router(&shared), Arc::clone(&shared.metrics), stopping.subscribe()));
+    let serving =
+        tokio::spawn(serve(listener, router(&shared, beside), Arc::clone(&shared.metrics), stopping.subscribe()));
     tracing::info!(%address, "the hub listens");
     Ok(Hub {
         address,
@@ -169,7 +175,7 @@ fn open(
     };
     let token_file = dir.join("api.token");
     let tokens = Tokens::open(&token_file)?;
-    let place = config.bucket.clone().map_or(Place::Disk, Place::S3);
+    let place = config.bucket.clone().map_or(store::Place::Disk, store::Place::S3);
     let data = Arc::new(Data::open(dir, config.data_bytes_max.0, place)?);
     let limits = Limits { user_bytes_max: config.inbox_user_bytes_max.0, all_bytes_max: config.inbox_bytes_max.0 };
     let uploads = Arc::new(Inbox::open(dir, limits)?);

@@ -10,6 +10,7 @@ mod clock;
 mod config;
 mod data;
 mod error;
+mod extra;
 mod http;
 mod hub;
 mod inbox;
@@ -29,6 +30,7 @@ mod token;
 
 pub use config::{Bucket, Config};
 pub use error::Error;
+pub use extra::{Extra, Place};
 pub use hub::{Hub, start};
 pub use inbox::Sftp;
 pub use managed::ManagedConfig;

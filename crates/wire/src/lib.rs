@@ -11,6 +11,7 @@ extern crate std;
 
 mod address;
 mod amount;
+mod asker;
 mod bid;
 mod cause;
 mod class;
@@ -43,6 +44,7 @@ pub mod render;
 
 pub use address::{Address, AddressError};
 pub use amount::{Amount, AmountError};
+pub use asker::{Asker, SpendLimit};
 pub use bid::{BIDS_MAX, Invitation, OpenedBid, SealedBid, seal_bid};
 pub use cause::Cause;
 pub use check::Check;

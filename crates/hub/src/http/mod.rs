@@ -92,8 +92,8 @@ fn chunks(shared: &Shared) -> Router<Arc<Shared>> {
     net::router(store, tokens).merge(meeting).with_state(())
 }
 
-/// Every route, with who may use it.
-pub(crate) fn router(shared: &Arc<Shared>) -> Router {
+/// Every route, with who may use it; `beside` has those of other rooms, which hear in whose name they are asked.
+pub(crate) fn router(shared: &Arc<Shared>, beside: Option<Router>) -> Router {
     let anyone = Router::new()
         .route("/api/v1/openapi.json", get(openapi::show))
         .route("/api/v1/health", get(health::health))
@@ -147,7 +147,10 @@ pub(crate) fn router(shared: &Arc<Shared>) -> Router {
         .route("/api/v1/ledger", get(workers::ledger))
         .route("/api/v1/events", get(events::events))
         .route_layer(from_fn_with_state(Arc::clone(shared), access::operator_only));
+    let introduced = from_fn_with_state(Arc::clone(shared), access::introduced);
+    let beside = beside.map(|beside| beside.with_state(()).route_layer(introduced)).unwrap_or_default();
     anyone
+        .merge(beside)
         .nest("/api/v1", chunks(shared))
         .merge(workers_too)
         .merge(operator)

@@ -152,7 +152,7 @@ fn form(headers: &HeaderMap) -> Result<Form, Problem> {
     }
 }
 
-fn requester(headers: &HeaderMap) -> Result<String, Problem> {
+pub(super) fn requester(headers: &HeaderMap) -> Result<String, Problem> {
     let Some(value) = headers.get(REQUESTER) else { return Ok(REQUESTER_DEFAULT.to_owned()) };
     let name = std::str::from_utf8(value.as_bytes()).ok();
     let fits = |name: &&str| {

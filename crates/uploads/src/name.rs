@@ -1,26 +1,26 @@
-//! Whose something in the inbox is, and where it lies there. Everything from outside is checked here, once.
+//! Whose something is, and where it lies in that user's folder. Everything from outside is checked here, once.
 use gleaner_data::manifest::{DEPTH_MAX, Name, PATH_BYTES_MAX};
 use std::fmt;
 
 /// The longest name of a user.
 const USER_BYTES_MAX: usize = 64;
-/// Names that begin like this are the hub's own.
-pub(super) const OWN_PREFIX: &str = ".gleaner-";
+/// Names that begin like this are our own.
+pub const OWN_PREFIX: &str = ".gleaner-";
 
-/// A requester who brings data, by the name that jobs are submitted under.
+/// Somebody who brings files.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct User(String);
+pub struct User(String);
 
 impl User {
     /// Checks a name: letters, digits, `.`, `_` and `-`, and no dot in front, so that it is a plain folder anywhere.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
+    pub fn parse(text: &str) -> Option<Self> {
         let is_safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
         let is_fit = !text.is_empty() && text.len() <= USER_BYTES_MAX && !text.starts_with('.');
         (is_fit && text.chars().all(is_safe)).then(|| Self(text.to_owned()))
     }
 
     /// The name.
-    pub(crate) fn as_str(&self) -> &str {
+    pub fn as_str(&self) -> &str {
         &self.0
     }
 }
@@ -31,16 +31,18 @@ impl fmt::Display for User {
     }
 }
 
-/// What becomes one dataset: a file or folder right in a user's folder.
+/// A file or folder right in a user's folder.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Top {
-    pub(crate) user: User,
-    pub(crate) name: Name,
+pub struct Top {
+    /// Whose it is.
+    pub user: User,
+    /// Its name.
+    pub name: Name,
 }
 
 impl Top {
-    /// Nothing whose name starts with a dot becomes a dataset: unfinished files and what programs leave behind.
-    pub(crate) fn new(user: User, name: &[u8]) -> Option<Self> {
+    /// None if its name starts with a dot: such are unfinished files and what programs leave behind.
+    pub fn new(user: User, name: &[u8]) -> Option<Self> {
         let name = Name::new(name.to_vec()).ok()?;
         (!name.as_bytes().starts_with(b".")).then_some(Self { user, name })
     }
@@ -48,15 +50,16 @@ impl Top {
 
 /// Where a file is to lie.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Spot {
-    pub(crate) top: Top,
+pub struct Spot {
+    /// In which of the user's files or folders.
+    pub top: Top,
     /// The names below the top; none if the top is the file itself.
-    pub(crate) below: Vec<Name>,
+    pub below: Vec<Name>,
 }
 
 impl Spot {
     /// Checks a user and a path of an upload. The reason is for people.
-    pub(crate) fn parse(user: &str, path: &str) -> Result<Self, String> {
+    pub fn parse(user: &str, path: &str) -> Result<Self, String> {
         let user =
             User::parse(user).ok_or("a user's name has 1 to 64 letters, digits, `.`, `_` or `-`, no dot in front")?;
         if path.len() > PATH_BYTES_MAX || path.split('/').count() > DEPTH_MAX {

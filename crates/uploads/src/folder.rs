@@ -2,7 +2,7 @@
 //!
 //! Every step opens one plain name in a folder that is already open, and follows no link. So there is no path that could
 //! lead out, whatever is renamed or linked meanwhile.
-use super::name::{OWN_PREFIX, Spot, Top, User};
+use crate::name::{OWN_PREFIX, Spot, Top, User};
 use gleaner_wire::Hash;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, fstat, mkdirat, openat, renameat, statat, unlinkat};
 use rustix::io::Errno;
@@ -12,29 +12,36 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-/// Parts that nobody has gone on with for this long are removed when the hub starts.
+/// Parts that nobody has gone on with for this long are removed by a scan.
 const PART_AGE_MAX: Duration = Duration::from_secs(7 * 24 * 3600);
 
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// A file of which something has arrived.
 #[derive(Debug)]
-pub(crate) struct Part {
-    pub(crate) file: File,
-    pub(crate) bytes: u64,
+pub struct Part {
+    /// What has arrived; what is written goes to its end.
+    pub file: File,
+    /// How much that is.
+    pub bytes: u64,
 }
 
 /// What is known of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Arrived {
+pub enum Arrived {
     /// All of it.
-    Whole { bytes: u64, modified_ms: u64 },
+    Whole {
+        /// How long it is.
+        bytes: u64,
+        /// When it was changed, in milliseconds since 1970.
+        modified_ms: u64,
+    },
     /// The first bytes.
     Some(u64),
 }
 
 /// The name of the part of a file; another version of the file has another part.
-pub(crate) fn part_name(spot: &Spot, modified_ms: Option<u64>) -> String {
+pub fn part_name(spot: &Spot, modified_ms: Option<u64>) -> String {
     let mut path = format!("{}\0{}\0", spot.top.user, modified_ms.unwrap_or_default()).into_bytes();
     for name in std::iter::once(&spot.top.name).chain(&spot.below) {
         path.extend_from_slice(name.as_bytes());
@@ -51,14 +58,14 @@ fn make_folder(parent: impl AsFd, name: &[u8]) -> rustix::io::Result<OwnedFd> {
 }
 
 /// The folder of a user, made if there is none.
-pub(super) fn user_folder(inbox: &Path, user: &User) -> rustix::io::Result<OwnedFd> {
-    let all = openat(CWD, inbox, FOLDER, Mode::empty())?;
-    make_folder(all, user.as_str().as_bytes())
+pub fn user_folder(all: &Path, user: &User) -> rustix::io::Result<OwnedFd> {
+    let folder = openat(CWD, all, FOLDER, Mode::empty())?;
+    make_folder(folder, user.as_str().as_bytes())
 }
 
 /// Opens or makes the part of a file.
-pub(crate) fn open_part(inbox: &Path, spot: &Spot, modified_ms: Option<u64>) -> io::Result<Part> {
-    let folder = user_folder(inbox, &spot.top.user)?;
+pub fn open_part(all: &Path, spot: &Spot, modified_ms: Option<u64>) -> io::Result<Part> {
+    let folder = user_folder(all, &spot.top.user)?;
     let flags =
         OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = openat(folder, part_name(spot, modified_ms), flags, Mode::from_raw_mode(0o644))?;
@@ -70,8 +77,8 @@ pub(crate) fn open_part(inbox: &Path, spot: &Spot, modified_ms: Option<u64>) -> 
 }
 
 /// How much of a file has arrived.
-pub(crate) fn arrived(inbox: &Path, spot: &Spot, modified_ms: Option<u64>) -> io::Result<Arrived> {
-    let folder = user_folder(inbox, &spot.top.user)?;
+pub fn arrived(all: &Path, spot: &Spot, modified_ms: Option<u64>) -> io::Result<Arrived> {
+    let folder = user_folder(all, &spot.top.user)?;
     match statat(&folder, part_name(spot, modified_ms), AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) => return Ok(Arrived::Some(stat.st_size.unsigned_abs())),
         Err(Errno::NOENT) => {}
@@ -98,12 +105,12 @@ pub(crate) fn arrived(inbox: &Path, spot: &Spot, modified_ms: Option<u64>) -> io
 }
 
 /// Puts a whole part in its place. Folders on the way are made.
-pub(crate) fn finish(inbox: &Path, spot: &Spot, modified_ms: Option<u64>, file: &File) -> io::Result<()> {
+pub fn finish(all: &Path, spot: &Spot, modified_ms: Option<u64>, file: &File) -> io::Result<()> {
     if let Some(modified) = modified_ms.and_then(|ms| SystemTime::UNIX_EPOCH.checked_add(Duration::from_millis(ms))) {
         file.set_modified(modified)?;
     }
     file.sync_all()?;
-    let folder = user_folder(inbox, &spot.top.user)?;
+    let folder = user_folder(all, &spot.top.user)?;
     let mut names: Vec<_> = std::iter::once(&spot.top.name).chain(&spot.below).collect();
     let last = names.pop().expect("a spot has a name");
     let mut parent = folder.try_clone()?;
@@ -113,24 +120,24 @@ pub(crate) fn finish(inbox: &Path, spot: &Spot, modified_ms: Option<u64>, file: 
     Ok(renameat(&folder, part_name(spot, modified_ms), &parent, last.as_bytes())?)
 }
 
-/// Removes what became a dataset that nobody wants any more.
-pub(super) fn discard(inbox: &Path, top: &Top) -> io::Result<()> {
-    let folder = user_folder(inbox, &top.user)?;
+/// Removes a file or folder.
+pub fn discard(all: &Path, top: &Top) -> io::Result<()> {
+    let folder = user_folder(all, &top.user)?;
     match statat(&folder, top.name.as_bytes(), AtFlags::SYMLINK_NOFOLLOW) {
         Err(Errno::NOENT) => Ok(()),
         Err(error) => Err(error.into()),
         Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::Directory => {
             // It follows no link either.
-            std::fs::remove_dir_all(inbox.join(top.user.as_str()).join(top.name.as_os()))
+            std::fs::remove_dir_all(all.join(top.user.as_str()).join(top.name.as_os()))
         }
         Ok(_) => Ok(unlinkat(&folder, top.name.as_bytes(), AtFlags::empty())?),
     }
 }
 
-/// Everything in the inbox that may be a dataset. Old parts are removed on the way.
-pub(super) fn scan(inbox: &Path) -> io::Result<Vec<Top>> {
+/// Every top of every user. Old parts are removed on the way.
+pub fn scan(all: &Path) -> io::Result<Vec<Top>> {
     let mut tops = Vec::new();
-    for entry in std::fs::read_dir(inbox)? {
+    for entry in std::fs::read_dir(all)? {
         let entry = entry?;
         let Some(user) = entry.file_name().to_str().and_then(User::parse) else { continue };
         if !entry.file_type()?.is_dir() {

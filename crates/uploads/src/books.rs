@@ -1,5 +1,5 @@
 //! How many bytes the users' folders hold, and may. What is counted too much is found by counting again.
-use super::name::User;
+use crate::name::User;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,21 +11,25 @@ const ENTRY_BYTES: u64 = 4096;
 /// Folders are not counted again more often than this.
 const RECOUNT_GAP: Duration = Duration::from_secs(10);
 
-/// The most bytes that the inbox may hold.
+/// The most bytes that users' folders may hold.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
-    pub(crate) user_bytes_max: u64,
-    pub(crate) all_bytes_max: u64,
+pub struct Limits {
+    /// One user's.
+    pub user_bytes_max: u64,
+    /// All of them together.
+    pub all_bytes_max: u64,
 }
 
 /// The books of all users.
-pub(crate) struct Books {
+#[derive(Debug)]
+pub struct Books {
     dir: PathBuf,
-    pub(crate) limits: Limits,
+    /// What they may hold.
+    pub limits: Limits,
     used: Mutex<Used>,
 }
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Used {
     bytes: BTreeMap<User, u64>,
     counted: BTreeMap<User, Instant>,
@@ -33,10 +37,11 @@ struct Used {
 
 /// There is no room left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Full;
+pub struct Full;
 
 impl Books {
-    pub(super) fn new(dir: PathBuf, limits: Limits) -> Self {
+    /// The books of the users whose folders are in this one.
+    pub fn new(dir: PathBuf, limits: Limits) -> Self {
         Self { dir, limits, used: Mutex::default() }
     }
 
@@ -45,7 +50,7 @@ impl Books {
     }
 
     /// Counts a user's folder. Blocks on the disk.
-    pub(super) fn recount(&self, user: &User) -> io::Result<()> {
+    pub fn recount(&self, user: &User) -> io::Result<()> {
         let bytes = count(&self.dir.join(user.as_str()))?;
         let mut used = self.used();
         used.bytes.insert(user.clone(), bytes);
@@ -54,7 +59,7 @@ impl Books {
     }
 
     /// Makes sure that a user's folder was counted once, and lately if so much would not find room. Blocks on the disk.
-    pub(super) fn prepare(&self, user: &User, bytes: u64) -> io::Result<()> {
+    pub fn prepare(&self, user: &User, bytes: u64) -> io::Result<()> {
         let counted = self.used().counted.get(user).copied();
         let is_due = match counted {
             None => true,
@@ -63,7 +68,8 @@ impl Books {
         if is_due { self.recount(user) } else { Ok(()) }
     }
 
-    fn room(&self, user: &User) -> u64 {
+    /// How many bytes a user's folder may still take.
+    pub fn room(&self, user: &User) -> u64 {
         let used = self.used();
         let all = used.bytes.values().fold(0_u64, |sum, bytes| sum.saturating_add(*bytes));
         let own = used.bytes.get(user).copied().unwrap_or_default();
@@ -72,17 +78,17 @@ impl Books {
     }
 
     /// Whether so many bytes would find room now.
-    pub(crate) fn has_room(&self, user: &User, bytes: u64) -> bool {
+    pub fn has_room(&self, user: &User, bytes: u64) -> bool {
         self.room(user) >= bytes
     }
 
     /// Writes down a new file.
-    pub(crate) fn take_entry(&self, user: &User) -> Result<(), Full> {
+    pub fn take_entry(&self, user: &User) -> Result<(), Full> {
         self.take(user, ENTRY_BYTES)
     }
 
     /// Writes down that a folder grows, before it does.
-    pub(crate) fn take(&self, user: &User, bytes: u64) -> Result<(), Full> {
+    pub fn take(&self, user: &User, bytes: u64) -> Result<(), Full> {
         if self.room(user) < bytes {
             return Err(Full);
         }

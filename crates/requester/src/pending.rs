@@ -2,25 +2,24 @@
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use anyhow::{Context, Result};
 use gleaner_chain::market::State;
 use gleaner_chain::primitives::B256;
 use gleaner_wire::Amount;
 use serde::{Deserialize, Serialize};
 
-use crate::purse::Purse;
-use crate::wallet::turn::Turn;
+use crate::{Error, Purse, Turn};
 
 /// An order that is not locked after so many seconds never will be.
 const SECONDS_MAX: u64 = 600;
 
-/// What is spoken for. While this lives, no other command of the wallet covers an order.
-pub struct Pending {
+/// What is spoken for. While this lives, nobody else covers an order from the wallet.
+#[derive(Debug)]
+pub(crate) struct Pending {
     orders: Vec<Sent>,
     kept: Option<(PathBuf, Turn)>,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Sent {
     order: B256,
     needs: Amount,
@@ -28,10 +27,10 @@ struct Sent {
 }
 
 impl Pending {
-    /// The orders of a purse that wait for their lock. Waits for other commands that spend from it.
-    pub async fn read(purse: &Purse) -> Result<Self> {
+    /// The orders of a purse that wait for their lock. Waits for others who spend from it.
+    pub(crate) async fn read(purse: &Purse, waiting: impl FnOnce()) -> Result<Self, Error> {
         let Some(file) = &purse.file else { return Ok(Self { orders: Vec::new(), kept: None }) };
-        let turn = Turn::take(file).await?;
+        let turn = Turn::take(file, waiting).await?;
         let path = file.with_extension("orders");
         // What cannot be read any more is forgotten: at worst an order has to be sent again.
         let text = std::fs::read(&path).unwrap_or_default();
@@ -46,16 +45,16 @@ impl Pending {
     }
 
     /// What must be deposited for them and one more.
-    pub fn and(&self, needs: Amount) -> Amount {
+    pub(crate) fn and(&self, needs: Amount) -> Amount {
         Amount(self.orders.iter().fold(needs.0, |sum, order| sum.saturating_add(order.needs.0)))
     }
 
     /// Remembers one more.
-    pub fn add(&mut self, order: B256, needs: Amount) -> Result<()> {
+    pub(crate) fn add(&mut self, order: B256, needs: Amount) -> Result<(), Error> {
         let Some((path, _turn)) = &self.kept else { return Ok(()) };
         self.orders.push(Sent { order, needs, at: now() });
-        let text = serde_json::to_vec(&self.orders).context("orders are plain data")?;
-        std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+        let text = serde_json::to_vec(&self.orders).expect("orders are plain data");
+        std::fs::write(path, text).map_err(Error::file("write", path))
     }
 }
 
