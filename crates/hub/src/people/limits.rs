@@ -13,6 +13,8 @@ const STRANGERS: Rate = Rate { burst: 600, per_minute: 1200 };
 const ACCOUNTS: Rate = Rate { burst: 1200, per_minute: 6000 };
 /// Sign-ins, sign-ups and challenges of one address.
 const ENTRIES: Rate = Rate { burst: 60, per_minute: 30 };
+/// Refusals of one account that are written down.
+const DENIALS: Rate = Rate { burst: 10, per_minute: 2 };
 
 /// What is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +25,8 @@ pub(crate) enum Kind {
     Account(AccountId),
     /// A try to come in.
     Entry(Option<IpAddr>),
+    /// A refusal that is written down.
+    Denied(AccountId),
 }
 
 /// Buckets of each kind.
@@ -30,6 +34,7 @@ pub(crate) struct Limits {
     strangers: Mutex<Buckets<Option<IpAddr>>>,
     accounts: Mutex<Buckets<AccountId>>,
     entries: Mutex<Buckets<Option<IpAddr>>>,
+    denials: Mutex<Buckets<AccountId>>,
 }
 
 impl Limits {
@@ -38,6 +43,7 @@ impl Limits {
             strangers: Mutex::new(Buckets::new(STRANGERS, KEYS_MAX)),
             accounts: Mutex::new(Buckets::new(ACCOUNTS, KEYS_MAX)),
             entries: Mutex::new(Buckets::new(ENTRIES, KEYS_MAX)),
+            denials: Mutex::new(Buckets::new(DENIALS, KEYS_MAX)),
         }
     }
 
@@ -47,6 +53,7 @@ impl Limits {
             Kind::Stranger(address) => lock(&self.strangers).take(address.map(network), now),
             Kind::Account(account) => lock(&self.accounts).take(account, now),
             Kind::Entry(address) => lock(&self.entries).take(address.map(network), now),
+            Kind::Denied(account) => lock(&self.denials).take(account, now),
         }
     }
 }

@@ -8,8 +8,9 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, StatusCode, header};
 use gleaner_accounts::session::Session;
-use gleaner_accounts::token::{PREFIX, Token};
+use gleaner_accounts::token::{PREFIX, Token, TokenId};
 use gleaner_accounts::{Account, Role, Visit};
+use gleaner_wire::Amount;
 use std::sync::Arc;
 
 /// The header against requests that other pages forge.
@@ -38,6 +39,14 @@ impl Person {
             Via::Session(..) if self.account.roles.has(Role::Operator) => Standing::Operator,
             Via::Session(..) => Standing::Session(self.account.roles),
             Via::Token(token) => Standing::Token(self.account.roles.without(Role::Operator), token.scopes),
+        }
+    }
+
+    /// What it may spend in this way, if that is limited: the token, and how much in all.
+    pub(crate) fn spend_limit(&self) -> Option<(TokenId, Amount)> {
+        match &self.via {
+            Via::Session(..) => None,
+            Via::Token(token) => Some((token.id, token.scopes.spend_max.unwrap_or(Amount::ZERO))),
         }
     }
 
