@@ -21,6 +21,9 @@ pub enum Error {
         /// On which line, if that is known.
         line: Option<usize>,
     },
+    /// The quote that was seen is for another job.
+    #[error("the quote is for another job than this one: have it quoted again")]
+    OtherQuote,
     /// A template, or what is filled into it, is refused.
     #[error("{0}")]
     Template(String),
@@ -99,10 +102,11 @@ impl Error {
         Self::NotFound(what.into())
     }
 
-    /// An error about a job file, without the path of the folder on this machine.
-    pub(crate) fn of_job(error: gleaner_client::Error, folder: &Path) -> Self {
+    /// An error about a job file, without the path of the folder on this machine, and with paths as the file has them.
+    pub(crate) fn of_job(error: gleaner_client::Error, folder: &Path, tree: Option<&str>) -> Self {
         let here = folder.display().to_string();
-        let hide = |text: String| text.replace(&format!("{here}/"), "").replace(&here, "");
+        let tree = tree.map(|tree| format!("`{tree}/")).unwrap_or_else(|| "`".to_owned());
+        let hide = |text: String| text.replace(&format!("{here}/"), "").replace(&here, "").replace(&tree, "`");
         match error {
             gleaner_client::Error::JobFile { line, reason, .. } => Self::Job { reason: hide(reason), line },
             gleaner_client::Error::Pack { reason, .. } => Self::Job { reason: hide(reason), line: None },

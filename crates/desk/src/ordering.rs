@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::account::Account;
 use crate::books::{Begun, NewJob};
-use crate::{Desk, Error, follow};
+use crate::quote::quote_of;
+use crate::{Desk, Error, follow, paths};
 
 /// The longest key under which something is asked for.
 const KEY_BYTES_MAX: usize = 200;
@@ -29,6 +30,9 @@ pub struct Wanted {
     /// What matters more; none: as the job file says.
     #[serde(default)]
     pub choice: Option<Prefer>,
+    /// The quote that was seen; if it was for another job, this one is refused.
+    #[serde(default)]
+    pub quote: Option<String>,
 }
 
 /// A job that was submitted.
@@ -83,10 +87,15 @@ impl Desk {
         if self.inner.books.running(&account.id).await? >= max {
             return Err(Error::TooMany(format!("{max} of your jobs have not ended: wait for one, or cancel it")));
         }
-        let base = account.base(wanted.folder.as_deref())?;
-        let hidden = |error| Error::of_job(error, &base);
+        let tree = wanted.folder.as_deref();
+        if wanted.quote.as_ref().is_some_and(|quote| *quote != quote_of(&wanted.job, tree)) {
+            return Err(Error::OtherQuote);
+        }
+        account.base(tree)?;
+        let hidden = |error| Error::of_job(error, &account.files, tree);
         let number = submission(account, key)?;
-        let mut draft = Draft::confined(&wanted.job, &base, number).map_err(hidden)?;
+        let mut draft = Draft::confined(&wanted.job, &account.files, number).map_err(hidden)?;
+        paths::place(&mut draft.file, tree);
         if let Some(choice) = wanted.choice {
             draft.file.prefer = choice;
         }

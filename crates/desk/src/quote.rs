@@ -1,12 +1,12 @@
 //! What a job would cost and when it would be done, for each of the three things that may matter more.
 use gleaner_client::Draft;
-use gleaner_wire::api::{GroupQuote, QuoteView};
+use gleaner_wire::api::{GroupQuote, QuoteView, ReasonView};
 use gleaner_wire::job_file::Prefer;
-use gleaner_wire::{Amount, Asker};
+use gleaner_wire::{Amount, Asker, Hash, Millis};
 use serde::Serialize;
 
 use crate::ordering::Wanted;
-use crate::{Desk, Error};
+use crate::{Desk, Error, paths};
 
 /// The three choices, in the order in which people read them.
 const CHOICES: [Prefer; 3] = [Prefer::Cheap, Prefer::Balanced, Prefer::Fast];
@@ -14,6 +14,8 @@ const CHOICES: [Prefer; 3] = [Prefer::Cheap, Prefer::Balanced, Prefer::Fast];
 /// What a job would cost.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Quoted {
+    /// What names the quote; a submission with it must be of the same job.
+    pub quote: String,
     /// What the job is called.
     pub name: String,
     /// How many tasks it has.
@@ -22,17 +24,22 @@ pub struct Quoted {
     pub cap: Amount,
     /// Cheap, balanced and fast side by side.
     pub choices: Vec<Choice>,
+    /// Why nobody could take one of its tasks now, with how many devices each reason holds for.
+    pub reasons: Vec<ReasonView>,
 }
 
 /// What a job would cost and when it would be done if this mattered more.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Choice {
     /// What matters more.
-    pub prefer: Prefer,
-    /// What it should cost, in units of 10⁻⁹ GLN; none while that is not known of one of its tasks.
-    pub expected: Option<Range>,
-    /// How long it should take, in milliseconds.
-    pub time_ms: Option<Range>,
+    pub name: Prefer,
+    /// What it should cost; none while that is not known of one of its tasks.
+    pub price: Option<Amount>,
+    /// What it never costs more than.
+    pub cap: Amount,
+    /// How long it should take, from and to, in milliseconds; both are the same where nothing is known of how far it may be
+    /// off.
+    pub finish_ms: Option<[Millis; 2]>,
     /// On how many earlier tasks that rests.
     pub rests_on: u64,
     /// What that rests on, or why it is not known, in words.
@@ -41,47 +48,39 @@ pub struct Choice {
     pub groups: Vec<GroupQuote>,
 }
 
-/// What is expected, and how far it may be off. All three are the same where nothing is known of that.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Range {
-    /// The least.
-    pub low: u64,
-    /// What is expected.
-    pub expected: u64,
-    /// The most.
-    pub high: u64,
-}
-
-impl Range {
-    fn exactly(expected: u64) -> Self {
-        Self { low: expected, expected, high: expected }
-    }
-}
-
 impl Desk {
     /// What a job would cost. Its files are read; nothing is sent or paid.
     pub async fn quote(&self, asker: &Asker, wanted: &Wanted) -> Result<Quoted, Error> {
         let account = self.account(asker).await?;
-        let base = account.base(wanted.folder.as_deref())?;
-        let hidden = |error| Error::of_job(error, &base);
-        let draft = Draft::confined(&wanted.job, &base, 0).map_err(hidden)?;
+        let tree = wanted.folder.as_deref();
+        account.base(tree)?;
+        let hidden = |error| Error::of_job(error, &account.files, tree);
+        let mut draft = Draft::confined(&wanted.job, &account.files, 0).map_err(hidden)?;
+        paths::place(&mut draft.file, tree);
         let client = account.client(&self.inner)?;
         let packing = self.inner.turns.packing().await;
         let views = client.quotes(&draft, &CHOICES).await.map_err(hidden)?;
         drop(packing);
         let first = views.first().ok_or(Error::Defect)?;
         let (name, tasks, cap) = (draft.file.name.clone(), first.tasks, first.cap);
+        let reasons = first.groups.iter().flat_map(|group| group.reasons.clone()).collect();
         let choices = CHOICES.into_iter().zip(views).map(|(prefer, view)| choice(prefer, view)).collect();
-        Ok(Quoted { name, tasks, cap, choices })
+        Ok(Quoted { quote: quote_of(&wanted.job, tree), name, tasks, cap, choices, reasons })
     }
+}
+
+/// The name of a quote: by what it is for.
+pub(crate) fn quote_of(job: &str, tree: Option<&str>) -> String {
+    Hash::of(format!("{}\0{job}", tree.unwrap_or("/")).as_bytes()).to_string()[..32].to_owned()
 }
 
 fn choice(prefer: Prefer, view: QuoteView) -> Choice {
     let why = why(&view);
     Choice {
-        prefer,
-        expected: view.expected.map(|expected| Range::exactly(expected.0)),
-        time_ms: view.time_ms.map(|time| Range::exactly(time.0)),
+        name: prefer,
+        price: view.expected,
+        cap: view.cap,
+        finish_ms: view.time_ms.map(|time| [time, time]),
         rests_on: view.rests_on,
         why,
         groups: view.groups,
@@ -110,8 +109,6 @@ fn why(view: &QuoteView) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gleaner_wire::Millis;
-    use gleaner_wire::api::ReasonView;
 
     fn group(rests_on: u64, workers: u64) -> GroupQuote {
         GroupQuote {
@@ -136,7 +133,7 @@ mod tests {
     fn a_choice_says_what_it_rests_on() {
         let known = choice(Prefer::Fast, view(vec![group(40, 2)], Some(Amount(5))));
         assert_eq!(known.why, "it rests on 40 earlier tasks like these, and on what workers ask now");
-        assert_eq!((known.expected, known.time_ms), (Some(Range::exactly(5)), Some(Range::exactly(7))));
+        assert_eq!((known.price, known.finish_ms), (Some(Amount(5)), Some([Millis(7); 2])));
         let dear = choice(Prefer::Fast, view(vec![group(1, 2)], Some(Amount::gln(2))));
         assert!(
             dear.why.ends_with("all of it should cost 2 GLN, and the job ends at its cap of 1 GLN"),

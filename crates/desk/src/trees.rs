@@ -20,7 +20,7 @@ pub(crate) struct Tree {
     /// Their bytes.
     pub(crate) bytes: u64,
     /// When one of them was changed last, in milliseconds since 1970.
-    pub(crate) modified_ms: u64,
+    pub(crate) modified_at: u64,
 }
 
 /// A file of a tree.
@@ -31,7 +31,7 @@ pub(crate) struct File {
     /// How long it is.
     pub(crate) bytes: u64,
     /// When it was changed, in milliseconds since 1970.
-    pub(crate) modified_ms: u64,
+    pub(crate) modified_at: u64,
 }
 
 /// The trees in an account's folder, by name.
@@ -42,14 +42,14 @@ pub(crate) fn list(folder: &Path) -> Result<Vec<Tree>, Error> {
         if name.starts_with(OWN_PREFIX) || !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             continue;
         }
-        let (mut files, mut bytes, mut modified_ms) = (0, 0, 0);
+        let (mut files, mut bytes, mut modified_at) = (0, 0, 0);
         walk(&entry.path(), &mut |file: File| {
             files += 1;
             bytes += file.bytes;
-            modified_ms = file.modified_ms.max(modified_ms);
+            modified_at = file.modified_at.max(modified_at);
             true
         })?;
-        trees.push(Tree { name, files, bytes, modified_ms });
+        trees.push(Tree { name, files, bytes, modified_at });
     }
     trees.sort_by(|one, other| one.name.cmp(&other.name));
     Ok(trees)
@@ -79,8 +79,8 @@ fn walk(top: &Path, visit: &mut impl FnMut(File) -> bool) -> Result<(), Error> {
             } else if found.is_file() {
                 let modified =
                     found.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
-                let modified_ms = u64::try_from(modified.as_millis()).unwrap_or(u64::MAX);
-                if !visit(File { path: name, bytes: found.len(), modified_ms }) {
+                let modified_at = u64::try_from(modified.as_millis()).unwrap_or(u64::MAX);
+                if !visit(File { path: name, bytes: found.len(), modified_at }) {
                     return Ok(());
                 }
             }

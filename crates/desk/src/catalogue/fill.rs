@@ -111,7 +111,7 @@ impl Template {
         if let [Piece::Plain(path)] = pieces {
             let own = |file: &String| file == path || file.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'));
             return match self.files.iter().any(own) {
-                true => Ok(quote(&format!("{folder}/{path}"))),
+                true => Ok(quote(&format!("/{folder}/{path}"))),
                 false => Err(format!("its job reads `{path}`, which is not among its `files`")),
             };
         }
@@ -192,7 +192,7 @@ mod tests {
 name = "training"
 title = "Training"
 kind = "train"
-summary = "Trains."
+about = "Trains."
 files = ["code/train.py"]
 job = '''
 name = "{{title}}" # what it is called
@@ -263,7 +263,7 @@ default = false
         assert_eq!(task.container.command[4..], ["--name=training", "--epochs=6"]);
         assert_eq!((task.container.env["EPOCHS"].as_str(), task.container.gpus), ("7x", Some(7)));
         let code = task.inputs[0].folder.as_ref().map(ToString::to_string);
-        assert_eq!(code.as_deref(), Some("template-training-1/code"), "its own files lie in its own folder");
+        assert_eq!(code.as_deref(), Some("/template-training-1/code"), "its own files lie in its own folder");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What is to be filled into a template: its form, and what is taken for it.
 use gleaner_wire::{Amount, Millis};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// The longest text that is filled in.
 const TEXT_BYTES_MAX: usize = 4096;
@@ -37,7 +37,7 @@ pub(crate) enum Type {
 }
 
 /// Something that is to be filled in.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// By which name the job file has it.
@@ -111,40 +111,6 @@ pub(crate) fn quote(text: &str) -> String {
 }
 
 impl Input {
-    /// As a form has it, in the words of JSON Schema.
-    pub(crate) fn form(&self) -> Value {
-        let (kind, format) = match self.of {
-            Type::Text | Type::Choice => ("string", None),
-            Type::Integer => ("integer", None),
-            Type::Number => ("number", None),
-            Type::Boolean => ("boolean", None),
-            Type::List => ("array", None),
-            Type::Amount => ("string", Some("amount")),
-            Type::Duration => ("string", Some("duration")),
-            Type::File => ("string", Some("file")),
-            Type::Folder => ("string", Some("folder")),
-            Type::Dataset => ("string", Some("dataset")),
-        };
-        let mut form =
-            json!({ "name": self.name, "title": self.title, "type": kind, "required": self.default.is_none() });
-        let mut set = |name: &str, value: Option<Value>| {
-            if let (Some(fields), Some(value)) = (form.as_object_mut(), value) {
-                fields.insert(name.to_owned(), value);
-            }
-        };
-        set("description", self.help.clone().map(Value::from));
-        set("format", format.map(Value::from));
-        set("default", self.default.as_ref().and_then(json_of));
-        set("minimum", self.min.map(Value::from));
-        set("maximum", self.max.map(Value::from));
-        let choices = (!self.choices.is_empty()).then(|| Value::from(self.choices.clone()));
-        match self.of {
-            Type::List => set("items", Some(json!({ "type": "string" }))),
-            _ => set("enum", choices),
-        }
-        form
-    }
-
     /// The value that is given, or else the default, if it fits. The reason why not is for people.
     pub(crate) fn take(&self, given: Option<&Value>) -> Result<Filled, String> {
         let default = self.default.as_ref().and_then(json_of);
@@ -167,7 +133,8 @@ impl Input {
             }
             Type::Boolean => value.as_bool().map(Filled::Boolean).ok_or_else(|| "must be true or false".to_owned()),
             Type::List => {
-                let values = value.as_array().ok_or("must be a list of texts")?;
+                let separated = value.as_str().map(separated);
+                let values = separated.as_ref().or(value.as_array()).ok_or("must be a list of texts")?;
                 if values.is_empty() || values.len() > LIST_MAX {
                     return Err(format!("must have 1 to {LIST_MAX} values"));
                 }
@@ -223,13 +190,20 @@ fn text(value: &Value) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-fn json_of(value: &toml::Value) -> Option<Value> {
+/// A list as people write it in one field: with commas, or each in a line of its own.
+fn separated(text: &str) -> Vec<Value> {
+    text.split([',', '\n']).map(str::trim).filter(|part| !part.is_empty()).map(Value::from).collect()
+}
+
+/// A value of a TOML file as JSON.
+pub(super) fn json_of(value: &toml::Value) -> Option<Value> {
     serde_json::to_value(value).ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     fn input(of: Type) -> Input {
         let (name, title) = ("x".to_owned(), "X".to_owned());
@@ -244,7 +218,7 @@ mod tests {
             (Type::Number, json!(1.5), vec![json!(0.9), json!("1.5"), json!([])]),
             (Type::Boolean, json!(true), vec![json!("true"), json!(1)]),
             (Type::Choice, json!("a"), vec![json!("c"), json!(1)]),
-            (Type::List, json!(["a", "z"]), vec![json!([]), json!([1]), json!("a"), json!(vec!["x"; 1001])]),
+            (Type::List, json!("a, z"), vec![json!([]), json!([1]), json!(","), json!(7), json!(vec!["x"; 1001])]),
             (Type::Amount, json!("2.5 GLN"), vec![json!("lots"), json!("-1 GLN"), json!(2)]),
             (Type::Duration, json!("10m"), vec![json!("soon"), json!(10)]),
             (Type::File, json!("scene/a.blend"), vec![json!(""), json!("data:00:1:1")]),
@@ -275,14 +249,5 @@ mod tests {
             let read: toml::Table = format!("x = {}", Filled::Number(number).toml()).parse().expect("it is TOML");
             assert_eq!(read["x"].as_float(), Some(number));
         }
-    }
-
-    #[test]
-    fn a_form_says_what_is_wanted() {
-        let form = Input { default: Some(toml::Value::Integer(4)), ..input(Type::Integer) }.form();
-        assert_eq!((&form["type"], &form["default"], &form["required"]), (&json!("integer"), &json!(4), &json!(false)));
-        assert_eq!((&form["minimum"], &form["maximum"]), (&json!(1.0), &json!(9.0)));
-        assert_eq!(input(Type::File).form()["format"], "file");
-        assert_eq!(input(Type::Choice).form()["enum"], json!(["a", "b"]));
     }
 }

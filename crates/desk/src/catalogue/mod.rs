@@ -2,6 +2,7 @@
 //! publish more.
 mod builtin;
 mod fill;
+mod form;
 mod input;
 mod publish;
 mod shelf;
@@ -11,6 +12,7 @@ use gleaner_wire::{Amount, Asker, Hash};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+pub use form::{Form, Format, Property, PropertyType};
 pub(crate) use publish::Publication;
 pub use template::Kind;
 use template::Template;
@@ -21,6 +23,8 @@ use shelf::Shelved;
 
 /// Templates that are listed at once.
 pub(crate) const LISTED_MAX: u32 = 100;
+/// Who is said to have published what came with the program.
+const OURS: &str = "gleaner";
 
 /// A template, as people see it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -32,26 +36,28 @@ pub struct TemplateView {
     /// What it is for.
     pub kind: Kind,
     /// What it does, in a few sentences.
-    pub summary: String,
+    pub about: String,
     /// Where its picture is.
     pub picture: Option<String>,
-    /// Who published it; none if it came with the program.
-    pub by: Option<String>,
+    /// Who published it; `gleaner` if it came with the program.
+    pub author: String,
     /// When, in milliseconds since 1970.
     pub published_at: Option<u64>,
     /// Changes when the template does.
     pub version: String,
-    /// What is to be filled in, in order.
-    pub inputs: Vec<Value>,
-    /// What runs of it cost and took; none while there were none.
+    /// What is to be filled in.
+    pub inputs: Form,
+    /// The job file, with `{{input}}` for what is to be filled in.
+    pub job: String,
+    /// How many runs of it were done, of the newest.
+    pub runs: u32,
+    /// What they cost and took; none while there were none.
     pub typical: Option<TypicalView>,
 }
 
 /// What runs of a template cost and took: the middle of those that were done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TypicalView {
-    /// How many that rests on.
-    pub runs: u32,
     /// What they cost.
     pub cost: Amount,
     /// How long they took, in milliseconds.
@@ -62,15 +68,6 @@ pub struct TypicalView {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Rendered {
     /// The job file. Its paths start from the folder of all of the account's files.
-    pub(crate) job: String,
-}
-
-/// One template, with its job file.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub(crate) struct TemplateWhole {
-    #[serde(flatten)]
-    pub(crate) view: TemplateView,
-    /// The job file, with `{{input}}` for what is to be filled in.
     pub(crate) job: String,
 }
 
@@ -114,10 +111,8 @@ impl Desk {
     }
 
     /// One template.
-    pub(crate) async fn template(&self, name: &str) -> Result<TemplateWhole, Error> {
-        let shelved = shelf::find(&self.inner, name).await?;
-        let job = shelved.template.job.clone();
-        Ok(TemplateWhole { view: self.view(shelved).await?, job })
+    pub(crate) async fn template(&self, name: &str) -> Result<TemplateView, Error> {
+        self.view(shelf::find(&self.inner, name).await?).await
     }
 
     /// The picture of a template.
@@ -146,20 +141,21 @@ impl Desk {
 
     async fn view(&self, shelved: Shelved) -> Result<TemplateView, Error> {
         let typical = self.inner.books.typical(&shelved.template.name).await?;
-        let typical = typical.map(|Typical { runs, cost, time_ms }| TypicalView { runs, cost, time_ms });
         let Shelved { template, version, published, .. } = shelved;
-        let Template { name, title, kind, summary, picture, inputs, .. } = template;
+        let Template { name, title, kind, about, picture, inputs, job, .. } = template;
         Ok(TemplateView {
             picture: picture.map(|_| format!("/api/v1/catalogue/{name}/picture?version={version}")),
             name,
             title,
             kind,
-            summary,
-            by: published.as_ref().map(|published| published.by.clone()),
+            about,
+            author: published.as_ref().map_or_else(|| OURS.to_owned(), |published| published.by.clone()),
             published_at: published.map(|published| published.at_ms),
             version,
-            inputs: inputs.iter().map(input::Input::form).collect(),
-            typical,
+            inputs: Form::from(&inputs[..]),
+            job,
+            runs: typical.map_or(0, |typical| typical.runs),
+            typical: typical.map(|Typical { cost, time_ms, .. }| TypicalView { cost, time_ms }),
         })
     }
 }

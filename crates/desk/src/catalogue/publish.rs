@@ -4,10 +4,10 @@ use std::path::Path;
 
 use gleaner_uploads::Spot;
 use gleaner_wire::Asker;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use super::template::Template;
-use super::{TemplateView, shelf};
+use super::{Form, Kind, TemplateView, shelf};
 use crate::account::Account;
 use crate::books::{Published, now_ms};
 use crate::results::image_type;
@@ -18,20 +18,42 @@ const FILES_BYTES_MAX: u64 = 32 << 20;
 const PICTURE_BYTES_MAX: u64 = 512 << 10;
 
 /// A template that somebody wants to publish.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Publication {
-    /// The template, as TOML.
-    pub(crate) template: String,
+    name: String,
+    title: String,
+    kind: Kind,
+    about: String,
+    job: String,
+    #[serde(default)]
+    inputs: Form,
+    /// The file with its picture.
+    #[serde(default)]
+    picture: Option<String>,
+    /// The files that its job reads beside what is filled in.
+    #[serde(default)]
+    files: Vec<String>,
     /// Which of the account's file trees has its picture and its files.
     #[serde(default)]
-    pub(crate) folder: Option<String>,
+    folder: Option<String>,
+}
+
+impl Publication {
+    /// The template, if it makes sense.
+    fn template(&self) -> Result<Template, Error> {
+        let Self { name, title, kind, about, job, inputs, picture, files, .. } = self.clone();
+        let inputs = inputs.inputs().map_err(Error::Template)?;
+        let template = Template { name, title, kind, about, picture, files, inputs, job };
+        template.check().map_err(Error::Template)?;
+        Ok(template)
+    }
 }
 
 impl Desk {
     /// Publishes a template, or a new version of one's own.
     pub(crate) async fn publish(&self, asker: &Asker, publication: &Publication) -> Result<TemplateView, Error> {
-        let template = Template::parse(&publication.template)?;
+        let template = publication.template()?;
         let account = self.account(asker).await?;
         let _turn = self.inner.turns.of(&account.id).await;
         self.check_name(&account, &template.name).await?;
@@ -41,9 +63,9 @@ impl Desk {
         let (files, picture) = reading.await.map_err(|_| Error::Defect)??;
         let content = files.iter().map(|(path, content)| (path.as_str(), &content[..]));
         let content = content.chain(picture.iter().map(|picture| ("picture", &picture[..])));
-        let version = shelf::version(&publication.template, content);
+        let text = serde_json::to_string(&template).expect("a template is plain data");
+        let version = shelf::version(&text, content);
         let folder = shelf::place(&self.inner, &template.name, &version);
-        let text = publication.template.clone();
         let keeping = tokio::task::spawn_blocking(move || shelf::keep(&folder, &text, picture.as_deref(), &files));
         keeping.await.map_err(|_| Error::Defect)??;
         let published = Published {

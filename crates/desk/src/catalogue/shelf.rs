@@ -54,8 +54,8 @@ pub(super) fn place(inner: &Inner, name: &str, version: &str) -> PathBuf {
 /// One that was published; none if its files are gone.
 pub(super) async fn published(inner: &Inner, published: Published) -> Result<Option<Shelved>, Error> {
     let folder = place(inner, &published.name, &published.version);
-    let Ok(text) = tokio::fs::read_to_string(folder.join("template.toml")).await else { return Ok(None) };
-    let Ok(template) = Template::parse(&text) else { return Ok(None) };
+    let Ok(text) = tokio::fs::read(folder.join("template.json")).await else { return Ok(None) };
+    let Ok(template) = serde_json::from_slice(&text) else { return Ok(None) };
     let version = published.version.clone();
     Ok(Some(Shelved { template, version, published: Some(published), place: Place::Folder(folder) }))
 }
@@ -153,7 +153,7 @@ pub(super) fn keep(
         }
         std::fs::write(&path, content).map_err(Error::file("write", &path))
     };
-    save(part.join("template.toml"), text.as_bytes())?;
+    save(part.join("template.json"), text.as_bytes())?;
     if let Some(picture) = picture {
         save(part.join("picture"), picture)?;
     }

@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 use super::input::{Input, Type};
 use crate::Error;
 
-/// The longest template.
-pub(crate) const TEMPLATE_BYTES_MAX: usize = 256 * 1024;
+/// The longest job file of a template.
+const JOB_BYTES_MAX: usize = 256 * 1024;
 const INPUTS_MAX: usize = 50;
 const FILES_MAX: usize = 200;
 const TITLE_CHARS_MAX: usize = 80;
-const SUMMARY_CHARS_MAX: usize = 1000;
+const ABOUT_CHARS_MAX: usize = 1000;
 const NAME_BYTES_MAX: usize = 40;
 const CHOICES_MAX: usize = 100;
 
@@ -31,7 +31,7 @@ pub enum Kind {
 }
 
 /// A template.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Template {
     /// Its name: small letters, digits and `-`.
@@ -41,7 +41,7 @@ pub(crate) struct Template {
     /// What it is for.
     pub(crate) kind: Kind,
     /// What it does.
-    pub(crate) summary: String,
+    pub(crate) about: String,
     /// The file with its picture.
     pub(crate) picture: Option<String>,
     /// The files that its job reads beside what is filled in.
@@ -55,20 +55,21 @@ pub(crate) struct Template {
 }
 
 impl Template {
-    /// Reads a template and checks that it makes sense, whoever wrote it.
+    /// Reads a template and checks that it makes sense.
     pub(crate) fn parse(text: &str) -> Result<Self, Error> {
-        if text.len() > TEMPLATE_BYTES_MAX {
-            return Err(Error::Template(format!("a template has at most {TEMPLATE_BYTES_MAX} bytes")));
-        }
         let template: Self = toml::from_str(text).map_err(|error| Error::Template(error.message().to_owned()))?;
         template.check().map_err(Error::Template)?;
         Ok(template)
     }
 
-    fn check(&self) -> Result<(), String> {
+    /// Checks that a template makes sense, whoever wrote it. The reason why not is for people.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        if self.job.len() > JOB_BYTES_MAX {
+            return Err(format!("its job file has more than {JOB_BYTES_MAX} bytes"));
+        }
         check_name(&self.name)?;
         check_words("title", &self.title, TITLE_CHARS_MAX)?;
-        check_words("summary", &self.summary, SUMMARY_CHARS_MAX)?;
+        check_words("description", &self.about, ABOUT_CHARS_MAX)?;
         if self.inputs.len() > INPUTS_MAX || self.files.len() > FILES_MAX {
             return Err(format!("a template has at most {INPUTS_MAX} inputs and {FILES_MAX} files"));
         }
@@ -109,7 +110,7 @@ fn check_input(input: &Input) -> Result<(), String> {
     }
     check_words(&format!("input `{name}`'s title"), &input.title, TITLE_CHARS_MAX)?;
     if let Some(help) = &input.help {
-        check_words(&format!("input `{name}`'s help"), help, SUMMARY_CHARS_MAX)?;
+        check_words(&format!("input `{name}`'s help"), help, ABOUT_CHARS_MAX)?;
     }
     let has_choices = !input.choices.is_empty();
     if (input.of == Type::Choice) != has_choices || input.choices.len() > CHOICES_MAX {
@@ -131,7 +132,7 @@ mod tests {
 name = "squares"
 title = "Squares"
 kind = "sweep"
-summary = "Squares of numbers."
+about = "Squares of numbers."
 files = ["square.wasm"]
 job = '''
 name = "squares up to {{count}}"

@@ -11,7 +11,7 @@ use super::asker::Who;
 use super::body::{Json, Parameters};
 use super::disposition::harmless;
 use super::problem::Refusal;
-use crate::catalogue::{LISTED_MAX, Publication, Rendered, TemplateWhole};
+use crate::catalogue::{LISTED_MAX, Publication, Rendered};
 use crate::results::image_type;
 use crate::{Desk, Kind, TemplateView};
 
@@ -62,7 +62,7 @@ pub(super) async fn publish(
 pub(super) async fn show(
     State(desk): State<Arc<Desk>>,
     Path(template): Path<String>,
-) -> Result<axum::Json<TemplateWhole>, Refusal> {
+) -> Result<axum::Json<TemplateView>, Refusal> {
     Ok(axum::Json(desk.template(&template).await?))
 }
 

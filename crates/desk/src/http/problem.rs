@@ -57,6 +57,7 @@ impl From<Error> for Refusal {
             Error::Template(_) => {
                 refuse(StatusCode::UNPROCESSABLE_ENTITY, "template-refused", "the template is refused")
             }
+            Error::OtherQuote => refuse(StatusCode::CONFLICT, "other-quote", "the quote is for another job"),
             Error::NameTaken(_) => refuse(StatusCode::CONFLICT, "name-taken", "the name is taken"),
             Error::Busy => refuse(StatusCode::SERVICE_UNAVAILABLE, "busy", "the file is being written"),
             Error::NoChain => refuse(StatusCode::NOT_FOUND, "no-chain", "there is no chain here"),

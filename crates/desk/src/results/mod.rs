@@ -29,15 +29,28 @@ const LOOKS_MAX: usize = 8;
 pub struct ResultItem {
     /// The task.
     pub task: String,
-    /// Which element of it; none for a picture that is put together out of all of them.
-    pub index: Option<u32>,
+    /// Which element of it.
+    pub index: u32,
     /// Its path in the output.
     pub path: String,
-    /// How long it is, if that is known before it is made.
-    pub bytes: Option<u64>,
+    /// How long it is.
+    pub bytes: u64,
     /// What it is.
     pub kind: ResultKind,
     /// Where it is opened.
+    pub href: String,
+}
+
+/// A picture that is put together out of the tiles of a task, as far as they have come.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PictureItem {
+    /// The task.
+    pub task: String,
+    /// Tiles that are done.
+    pub done: u64,
+    /// Tiles that there will be.
+    pub tiles: u64,
+    /// Where it is, as a PNG.
     pub href: String,
 }
 
@@ -45,6 +58,8 @@ pub struct ResultItem {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ResultItems {
     pub(crate) items: Vec<ResultItem>,
+    /// Pictures out of tiles that are among them.
+    pub(crate) pictures: Vec<PictureItem>,
     /// Where to go on.
     pub(crate) next: Option<String>,
 }
@@ -96,11 +111,10 @@ impl Desk {
         }
         let page = own.client.some_results(job, task, cursor.unwrap_or(0), limit).await?;
         let pictures = pictures(&own, &page.results).await?;
-        let looks = page.results.iter().filter(|result| !pictures.contains(&result.task));
-        let listed = stream::iter(looks.map(|result| items(&own, result))).buffered(LOOKS_MAX);
-        let mut items: Vec<ResultItem> = pictures.iter().map(|task| picture(job, task)).collect();
-        items.extend(listed.try_collect::<Vec<_>>().await?.into_iter().flatten());
-        Ok(ResultItems { items, next: page.next.map(|next| next.to_string()) })
+        let looks: Vec<_> = page.results.iter().map(|result| items(&own, result)).collect();
+        let listed: Vec<_> = stream::iter(looks).buffered(LOOKS_MAX).try_collect().await?;
+        let items = listed.into_iter().flatten().collect();
+        Ok(ResultItems { items, pictures, next: page.next.map(|next| next.to_string()) })
     }
 
     /// Opens a file of an output.
@@ -131,12 +145,14 @@ pub(crate) fn group<'a>(view: &'a JobView, task: &str) -> Result<(u64, &'a Group
 }
 
 /// The tasks of a page whose tiles make up a picture: the first one tells.
-async fn pictures(own: &Own, results: &[ResultView]) -> Result<Vec<String>, Error> {
+async fn pictures(own: &Own, results: &[ResultView]) -> Result<Vec<PictureItem>, Error> {
     let mut pictures = Vec::new();
     for group in own.view.groups.iter().filter(|group| matches!(group.extent, Extent::Tiles { .. })) {
         let Some(first) = results.iter().find(|result| result.task == group.name) else { continue };
         if is_tile(&own.outputs, group, first).await? {
-            pictures.push(group.name.clone());
+            let href = format!("/api/v1/desk/jobs/{}/preview/{}", own.view.summary.id, escape(&group.name));
+            let (task, done, tiles) = (group.name.clone(), group.done, group.tasks);
+            pictures.push(PictureItem { task, done, tiles, href });
         }
     }
     Ok(pictures)
@@ -147,12 +163,6 @@ pub(crate) async fn is_tile(outputs: &Outputs, group: &GroupView, result: &Resul
     let Some(wanted) = Canvas::tile_bytes_of(&group.extent, result.index, PREVIEW_BYTES_MAX) else { return Ok(false) };
     let files = outputs.files(result, 2).await?;
     Ok(matches!(&files[..], [only] if only.bytes == wanted))
-}
-
-fn picture(job: JobId, task: &str) -> ResultItem {
-    let href = format!("/api/v1/desk/jobs/{job}/preview/{}", escape(task));
-    let path = format!("{task}.png");
-    ResultItem { task: task.to_owned(), index: None, path, bytes: None, kind: ResultKind::Image, href }
 }
 
 async fn items(own: &Own, result: &ResultView) -> Result<Vec<ResultItem>, Error> {
@@ -168,8 +178,7 @@ async fn items(own: &Own, result: &ResultView) -> Result<Vec<ResultItem>, Error>
         };
         let path = file.path.split('/').map(escape).collect::<Vec<_>>().join("/");
         let href = format!("/api/v1/desk/jobs/{job}/results/{}/{index}/{path}", escape(task));
-        let (task, index) = (task.clone(), Some(index));
-        items.push(ResultItem { task, index, path: file.path, bytes: Some(file.bytes), kind, href });
+        items.push(ResultItem { task: task.clone(), index, path: file.path, bytes: file.bytes, kind, href });
     }
     Ok(items)
 }

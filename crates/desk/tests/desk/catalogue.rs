@@ -4,15 +4,7 @@ use serde_json::{Value, json};
 
 use crate::place::{PROGRAM, Place};
 
-const TEMPLATE: &str = r#"
-name = "squares"
-title = "Squares"
-kind = "sweep"
-summary = "Squares of numbers."
-picture = "picture.png"
-files = ["code/square.wasm"]
-job = '''
-name = "{{title}}"
+const JOB: &str = r#"name = "{{title}}"
 [[task]]
 name = "square"
 runtime = "wasm"
@@ -22,23 +14,36 @@ each = "1..{{count}}"
 [[task.input]]
 name = "data"
 file = "{{data}}"
-'''
-[[input]]
-name = "title"
-title = "Title"
-type = "text"
-default = "squares"
-[[input]]
-name = "count"
-title = "How many"
-type = "integer"
-min = 1
-max = 1000
-[[input]]
-name = "data"
-title = "Data"
-type = "file"
 "#;
+
+/// A template whose files are in the tree `work`.
+fn publication() -> Value {
+    json!({
+        "name": "squares",
+        "title": "Squares",
+        "kind": "sweep",
+        "about": "Squares of numbers.",
+        "picture": "picture.png",
+        "files": ["code/square.wasm"],
+        "folder": "work",
+        "job": JOB,
+        "inputs": {
+            "properties": {
+                "title": { "type": "string", "title": "Title", "default": "squares" },
+                "count": { "type": "integer", "title": "How many", "minimum": 1, "maximum": 1000 },
+                "data": { "type": "file", "title": "Data" },
+            },
+            "required": ["count", "data"],
+        },
+    })
+}
+
+/// The same with something else in one place.
+fn with(field: &str, value: Value) -> Value {
+    let mut changed = publication();
+    changed[field] = value;
+    changed
+}
 
 fn png() -> Vec<u8> {
     [&b"\x89PNG\r\n\x1a\n"[..], &[0; 100]].concat()
@@ -91,7 +96,7 @@ async fn anyone_publishes_and_others_run_it_with_their_own_files() {
     let (ada, bob) = (place.as_person("ada"), place.as_person("bob"));
     ada.put("/files/work/code/square.wasm", PROGRAM).await.ok();
     ada.put("/files/work/picture.png", png()).await.ok();
-    let publication = json!({ "template": TEMPLATE, "folder": "work" });
+    let publication = publication();
     let published = ada.post("/catalogue", &publication).await;
     assert_eq!((published.status.as_u16(), published.header("location")), (201, "/api/v1/catalogue/squares"));
     bob.post("/catalogue", &publication).await.refused(404, "not-found");
@@ -99,7 +104,8 @@ async fn anyone_publishes_and_others_run_it_with_their_own_files() {
     bob.put("/files/work/picture.png", png()).await.ok();
     bob.post("/catalogue", &publication).await.refused(409, "name-taken");
     let shown = bob.get("/catalogue/squares").await.ok().json();
-    assert_eq!((&shown["by"], &shown["inputs"][2]["format"]), (&"ada".into(), &"file".into()));
+    assert_eq!((&shown["author"], &shown["inputs"]["properties"]["data"]["type"]), (&"ada".into(), &"file".into()));
+    assert_eq!(shown["job"], JOB);
     bob.put("/files/mine/data.txt", "1 2 3").await.ok();
     let inputs = json!({ "inputs": { "count": 4, "data": "mine/data.txt", "title": "\"\nx = 1" } });
     let job =
@@ -117,24 +123,27 @@ async fn what_is_published_must_make_sense_and_hold_only_ones_own_files() {
     let ada = place.as_person("ada");
     ada.put("/files/work/code/square.wasm", PROGRAM).await.ok();
     ada.put("/files/work/picture.png", "no picture").await.ok();
-    let publish = async |text: &str| ada.post("/catalogue", &json!({ "template": text, "folder": "work" })).await;
-    let detail = publish(TEMPLATE).await.refused(422, "template-refused");
+    let publish = async |wanted: &Value| ada.post("/catalogue", wanted).await;
+    let detail = publish(&publication()).await.refused(422, "template-refused");
     assert!(detail.contains("picture"), "{detail}");
     ada.put("/files/work/picture.png", png()).await.ok();
-    for (from, to) in [
-        ("files = [\"code/square.wasm\"]", "files = [\"../../x\"]"),
-        ("files = [\"code/square.wasm\"]", "files = [\"/etc/passwd\"]"),
-        ("picture = \"picture.png\"", "picture = \"../../../../api.token\""),
-        ("file = \"{{data}}\"", "file = \"private/diary.txt\""),
-        ("name = \"squares\"", "name = \"Not A Name\""),
+    for (field, value) in [
+        ("files", json!(["../../x"])),
+        ("files", json!(["/etc/passwd"])),
+        ("files", json!(["code/none.wasm"])),
+        ("picture", json!("../../../../api.token")),
+        ("job", json!(JOB.replace("{{data}}", "private/diary.txt"))),
+        ("job", json!("name = 7")),
+        ("name", json!("Not A Name")),
+        ("name", json!("../x")),
+        ("inputs", json!({ "properties": {} })),
     ] {
-        let text = TEMPLATE.replace(from, to);
-        assert_ne!(text, TEMPLATE);
-        publish(&text).await.refused(422, "template-refused");
+        publish(&with(field, value)).await.refused(422, "template-refused");
     }
-    publish(&TEMPLATE.replace("name = \"squares\"", "name = \"primes\"")).await.refused(409, "name-taken");
-    publish(TEMPLATE).await.ok();
-    publish(&TEMPLATE.replace("Squares of numbers.", "Better squares.")).await.ok();
-    assert_eq!(ada.get("/catalogue/squares").await.ok().json()["summary"], "Better squares.");
-    publish(&TEMPLATE.replace("name = \"squares\"", "name = \"cubes\"")).await.refused(429, "too-many");
+    publish(&with("kind", json!("spam"))).await.refused(400, "bad-request");
+    publish(&with("name", json!("primes"))).await.refused(409, "name-taken");
+    publish(&publication()).await.ok();
+    publish(&with("about", json!("Better squares."))).await.ok();
+    assert_eq!(ada.get("/catalogue/squares").await.ok().json()["about"], "Better squares.");
+    publish(&with("name", json!("cubes"))).await.refused(429, "too-many");
 }

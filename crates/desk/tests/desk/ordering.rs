@@ -11,13 +11,17 @@ async fn a_quote_has_three_choices_and_sends_nothing() {
     ada.put("/files/scene/program.wasm", PROGRAM).await.ok();
     let quote = ada.post("/desk/quote", &json!({ "job": JOB, "folder": "scene" })).await.ok().json();
     assert_eq!((&quote["name"], &quote["tasks"], &quote["cap"]), (&"x".into(), &1.into(), &"1".into()));
-    let prefers: Vec<_> = quote["choices"].as_array().expect("a list").iter().map(|choice| &choice["prefer"]).collect();
+    let prefers: Vec<_> = quote["choices"].as_array().expect("a list").iter().map(|choice| &choice["name"]).collect();
     assert_eq!(prefers, ["cheap", "balanced", "fast"]);
     for choice in quote["choices"].as_array().expect("a list") {
-        assert_eq!((&choice["expected"], &choice["rests_on"]), (&json!(null), &0.into()), "nothing is known");
+        assert_eq!((&choice["price"], &choice["rests_on"]), (&json!(null), &0.into()), "nothing is known");
         assert!(choice["why"].as_str().is_some_and(|why| why.contains("no worker could take `a`")), "{choice}");
     }
     assert_eq!(ada.get("/datasets").await.ok().json(), json!([]), "nothing was sent");
+    let with_quote = |job: &str| json!({ "job": job, "folder": "scene", "quote": quote["quote"] });
+    let another = ada.post_with_key("/desk/jobs", "k", &with_quote(&JOB.replace("\"x\"", "\"y\""))).await;
+    another.refused(409, "other-quote");
+    ada.post_with_key("/desk/jobs", "k", &with_quote(JOB)).await.ok();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -96,7 +100,7 @@ async fn a_job_and_its_invoice_are_nobody_elses() {
         (&"running".into(), &"cheap".into(), &"1".into())
     );
     assert_eq!(bob.get("/desk/invoices").await.ok().json()["items"], json!([]));
-    assert_eq!(ada.get("/desk/jobs/1/results").await.ok().json(), json!({ "items": [], "next": null }));
+    assert_eq!(ada.get("/desk/jobs/1/results").await.ok().json(), json!({ "items": [], "pictures": [], "next": null }));
     ada.get("/desk/jobs/1/results/a/0/output").await.refused(404, "not-found");
     let job = ada.get("/jobs/1").await.ok().json();
     assert_eq!(job["requester"], "@ada", "where money is on no chain, an account is known by its name");
