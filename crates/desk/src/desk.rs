@@ -93,7 +93,7 @@ impl Inner {
 
     /// Whether the hub's money is on a chain. That does not change while a hub runs.
     pub(crate) async fn has_chain(&self) -> Result<bool, Error> {
-        let asked = self.chain.get_or_try_init(async || has_chain(&self.client).await).await;
+        let asked = self.chain.get_or_try_init(|| has_chain(&self.client)).await;
         Ok(*asked?)
     }
 }
