@@ -2,6 +2,7 @@
 mod catalogue;
 mod confined;
 mod files;
+mod limits;
 mod money;
 mod ordering;
 mod place;
