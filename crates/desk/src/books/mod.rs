@@ -106,10 +106,12 @@ impl Books {
 
     /// Remembers by which name the hub knows an account.
     pub(crate) async fn note_account(&self, id: &str, payer: &str) -> Result<(), Error> {
+        if self.payer_of(id).await?.as_deref() == Some(payer) {
+            return Ok(());
+        }
         let (id, payer) = (id.to_owned(), payer.to_owned());
         self.with(move |connection| {
-            let upsert = "INSERT INTO account (id, payer) VALUES (?1, ?2) \
-                          ON CONFLICT (id) DO UPDATE SET payer = ?2 WHERE payer <> ?2";
+            let upsert = "INSERT INTO account (id, payer) VALUES (?1, ?2) ON CONFLICT (id) DO UPDATE SET payer = ?2";
             connection.execute(upsert, (&id, &payer)).map(|_| ())
         })
         .await
