@@ -1,4 +1,5 @@
 //! `gleaner hub`: runs a hub until Ctrl-C.
+mod desk;
 mod managed;
 
 use std::net::SocketAddr;
@@ -223,6 +224,7 @@ pub async fn perform(settings: &Settings, args: &Args) -> Result<ExitCode> {
             ..Params::default()
         },
         managed: args.managed.config(),
+        extra: Some(desk::beside()),
         ..gleaner_hub::Config::new(&folder, args.listen)
     };
     let mut hub = gleaner_hub::start(config).await?;
