@@ -40,6 +40,8 @@ pub struct Config {
     pub fiat: Option<FiatConfig>,
     /// What the operator says of the platform's own workers.
     pub managed: ManagedConfig,
+    /// Whether webhooks may lead into networks that are not public, and be sent without encryption.
+    pub webhooks_private: bool,
     /// What the core goes by. Fixed when the journal is made; later values are ignored.
     pub params: Params,
 }
@@ -62,6 +64,7 @@ impl Config {
             anchor_confirmations: None,
             fiat: None,
             managed: ManagedConfig::default(),
+            webhooks_private: false,
             params: Params::default(),
         }
     }

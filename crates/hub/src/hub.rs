@@ -1,4 +1,5 @@
 //! A running hub: what starts it, what stops it, and nothing in between.
+use crate::answers::Answers;
 use crate::data::{self, Data};
 use crate::http::{Shared, router, serve};
 use crate::inbox::{self, Inbox, Limits, Sftp};
@@ -199,6 +200,8 @@ fn open(
         .map_err(|source| Error::Records { path: attempts_path, source })?;
     let status = Arc::new(Status::default());
     let (handle, inbox) = channel(Arc::clone(&status));
+    let answers_path = dir.join("answers.db");
+    let answers = Answers::open(&answers_path).map_err(|source| Error::Records { path: answers_path, source })?;
     let figures_path = dir.join("figures.db");
     let (figures, endings, ended) = figures::open(&figures_path, handle.clone(), archive.clone(), live.clone())
         .map_err(|source| Error::Records { path: figures_path, source })?;
@@ -242,6 +245,7 @@ fn open(
         attempts,
         live,
         figures,
+        answers,
         money: None,
         metrics,
         heartbeat_ms,

@@ -5,6 +5,7 @@ mod disputes;
 mod events;
 mod figures;
 mod health;
+mod idempotency;
 mod inbox;
 mod jobs;
 mod keys;
@@ -28,6 +29,7 @@ pub(crate) use openapi::text as openapi_text;
 pub(crate) use problem::Problem;
 pub(crate) use server::serve;
 
+use crate::answers::Answers;
 use crate::attempts;
 use crate::data::Data;
 use crate::figures::Figures;
@@ -43,7 +45,7 @@ use crate::screen::Screener;
 use crate::session;
 use crate::token::Tokens;
 use axum::Router;
-use axum::middleware::{from_fn_with_state, map_response};
+use axum::middleware::{from_fn_with_state, map_response, map_response_with_state};
 use axum::routing::{get, post};
 use gleaner_data::net::http as net;
 use gleaner_wire::Millis;
@@ -72,6 +74,8 @@ pub(crate) struct Shared {
     pub(crate) live: Live,
     /// The network in figures.
     pub(crate) figures: Arc<Figures>,
+    /// Answers to requests that spend something.
+    pub(crate) answers: Answers,
     /// Money on a chain, if that is where it is.
     pub(crate) money: Option<Arc<Money>>,
     pub(crate) metrics: Arc<Metrics>,
@@ -102,6 +106,8 @@ pub(crate) fn router(shared: &Arc<Shared>) -> Router {
     let anyone = Router::new()
         .route("/api/v1/openapi.json", get(openapi::show))
         .route("/api/v1/health", get(health::health))
+        .route("/healthz", get(health::alive))
+        .route("/readyz", get(health::ready))
         .route("/metrics", get(health::metrics))
         .route("/upload", get(inbox::page))
         .route("/api/v1/chain", get(money::chain))
@@ -163,5 +169,6 @@ pub(crate) fn router(shared: &Arc<Shared>) -> Router {
         .method_not_allowed_fallback(problem::method_not_allowed)
         .fallback(problem::no_such_page)
         .layer(map_response(rejections::explain))
+        .layer(map_response_with_state(Arc::clone(shared), health::count))
         .with_state(Arc::clone(shared))
 }

@@ -54,7 +54,7 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
         seeding::show, seeding::hand_in, line::fetch, line::leave,
         live::socket, live::events, events::events, session::connect,
         elsewhere::chunks_missing, elsewhere::chunks_want, elsewhere::chunks_give, elsewhere::swarm,
-        health::health, health::metrics
+        health::health, health::alive, health::ready, health::metrics
     ),
     components(schemas(api::Problem, api::Live, SignedOrder, Numbered, WatchRequest))
 )]
