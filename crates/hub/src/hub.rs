@@ -14,7 +14,7 @@ use crate::proof::{Drawer, Drawing, Rounds};
 use crate::screen::Screener;
 use crate::status::Status;
 use crate::token::Tokens;
-use crate::{Config, Error, attempts, figures, logs};
+use crate::{Config, Error, attempts, figures, logs, webhooks};
 use gleaner_chain::rpc::Server;
 use gleaner_core::Params;
 use gleaner_data::net::relay::Relay;
@@ -74,7 +74,7 @@ pub async fn start(config: Config) -> Result<Hub, Error> {
     let (relay_at, sftp_at, confirmations) = (config.relay, config.sftp, config.anchor_confirmations);
     let managed = config.managed.clone();
     let opening = tokio::task::spawn_blocking(move || open(&config, lock, runtime, ending_seen, stopping_seen));
-    let Opened { keeper, mut shared, drawing, postman, ended, token_file, journal_path } =
+    let Opened { keeper, mut shared, drawing, postman, ended, courier, token_file, journal_path } =
         opening.await.map_err(|_| Error::Defect)??;
     let (bell, demand) = (keeper.bell(), keeper.demand_bell());
     let archive = shared.archive.clone();
@@ -105,6 +105,7 @@ pub async fn start(config: Config) -> Result<Hub, Error> {
         money.start(shared.keeper.clone(), shared.receipts(), stopping.subscribe());
     }
     tokio::spawn(postman.run(stopping.subscribe()));
+    tokio::spawn(courier.run(shared.keeper.clone(), shared.archive.clone(), stopping.subscribe()));
     tokio::spawn(Arc::clone(&shared.figures).attend(ended, stopping.subscribe()));
     tokio::spawn(drawing.run(shared.keeper.clone(), shared.money.clone(), stopping.subscribe()));
     let place = managed::Place { url: format!("http://{address}"), token_file: token_file.clone() };
@@ -158,6 +159,7 @@ struct Opened {
     drawing: Drawing,
     postman: Postman,
     ended: figures::Ended,
+    courier: webhooks::Courier,
     token_file: PathBuf,
     journal_path: PathBuf,
 }
@@ -202,6 +204,9 @@ fn open(
     let (handle, inbox) = channel(Arc::clone(&status));
     let answers_path = dir.join("answers.db");
     let answers = Answers::open(&answers_path).map_err(|source| Error::Records { path: answers_path, source })?;
+    let hooks_path = dir.join("webhooks.db");
+    let (webhooks, webhook_bell, courier) = webhooks::open(&hooks_path, config.webhooks_private, Arc::clone(&metrics))
+        .map_err(|source| Error::Records { path: hooks_path, source })?;
     let figures_path = dir.join("figures.db");
     let (figures, endings, ended) = figures::open(&figures_path, handle.clone(), archive.clone(), live.clone())
         .map_err(|source| Error::Records { path: figures_path, source })?;
@@ -224,6 +229,7 @@ fn open(
         logs: log_writer,
         attempts: attempt_notes,
         endings,
+        webhooks: webhook_bell,
         metrics: Arc::clone(&metrics),
         status,
         ending,
@@ -246,13 +252,14 @@ fn open(
         live,
         figures,
         answers,
+        webhooks,
         money: None,
         metrics,
         heartbeat_ms,
         lease_ms,
         stopping,
     };
-    Ok(Opened { keeper, shared, drawing, postman, ended, token_file, journal_path })
+    Ok(Opened { keeper, shared, drawing, postman, ended, courier, token_file, journal_path })
 }
 
 impl Hub {

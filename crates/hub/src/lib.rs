@@ -28,6 +28,7 @@ mod screen;
 mod session;
 mod status;
 mod token;
+mod webhooks;
 
 pub use config::{Bucket, Config};
 pub use error::Error;

@@ -111,6 +111,8 @@ pub(super) async fn metrics(State(shared): State<Arc<Shared>>) -> Result<impl In
     text.gauge("gleaner_chunks_pinned_bytes", "Bytes of them that are in use.", usage.pinned as f64);
     text.gauge("gleaner_live_listeners", "Listeners of all live events.", shared.live.listeners() as f64);
     text.gauge("gleaner_live_watchers", "Pages that watch something.", shared.live.watchers() as f64);
+    let waiting = shared.webhooks.waiting().await?;
+    text.gauge("gleaner_webhook_deliveries_waiting", "Events that wait for webhooks.", waiting as f64);
     let accepting = if shared.keeper.refusing().is_none() { 1.0 } else { 0.0 };
     text.gauge("gleaner_accepting", "Whether the hub takes jobs.", accepting);
     shared.metrics.write(&mut text);

@@ -23,6 +23,7 @@ mod results;
 mod seeding;
 mod server;
 mod submit;
+mod webhooks;
 mod workers;
 
 pub(crate) use openapi::text as openapi_text;
@@ -44,9 +45,10 @@ use crate::proof::{Receipts, Rounds};
 use crate::screen::Screener;
 use crate::session;
 use crate::token::Tokens;
+use crate::webhooks::Webhooks;
 use axum::Router;
 use axum::middleware::{from_fn_with_state, map_response, map_response_with_state};
-use axum::routing::{get, post};
+use axum::routing::{delete, get, post};
 use gleaner_data::net::http as net;
 use gleaner_wire::Millis;
 use std::sync::Arc;
@@ -74,6 +76,8 @@ pub(crate) struct Shared {
     pub(crate) live: Live,
     /// The network in figures.
     pub(crate) figures: Arc<Figures>,
+    /// Requests to whom people name when something happens to jobs.
+    pub(crate) webhooks: Webhooks,
     /// Answers to requests that spend something.
     pub(crate) answers: Answers,
     /// Money on a chain, if that is where it is.
@@ -158,6 +162,9 @@ pub(crate) fn router(shared: &Arc<Shared>) -> Router {
         .route("/api/v1/jobs/{job}/approval", post(money::approve))
         .route("/api/v1/reconcile", get(money::reconcile))
         .route("/api/v1/fiat/payments/{payment}/release", post(money::fiat_release))
+        .route("/api/v1/webhooks", get(webhooks::list).post(webhooks::make))
+        .route("/api/v1/webhooks/{id}", delete(webhooks::remove))
+        .route("/api/v1/webhooks/{id}/deliveries", get(webhooks::deliveries))
         .route("/api/v1/seeding", get(seeding::show))
         .route("/api/v1/ledger", get(workers::ledger))
         .route("/api/v1/events", get(events::events))
