@@ -95,6 +95,9 @@ pub struct Args {
     /// Listen on an address that other machines reach, although HTTP is not encrypted
     #[arg(long)]
     allow_remote: bool,
+    /// Let webhooks lead to addresses that are not public, and be sent over plain HTTP
+    #[arg(long)]
+    private_webhooks: bool,
     #[command(flatten)]
     managed: managed::Args,
 }
@@ -225,6 +228,7 @@ pub async fn perform(settings: &Settings, args: &Args) -> Result<ExitCode> {
         },
         managed: args.managed.config(),
         extra: Some(desk::beside()),
+        webhooks_private: args.private_webhooks,
         ..gleaner_hub::Config::new(&folder, args.listen)
     };
     let mut hub = gleaner_hub::start(config).await?;
