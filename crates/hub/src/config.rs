@@ -1,4 +1,5 @@
 //! What a hub is told when it starts. Read once, passed down.
+use crate::extra::Extra;
 use crate::managed::ManagedConfig;
 use crate::money::{ChainConfig, FiatConfig};
 use gleaner_core::Params;
@@ -40,6 +41,10 @@ pub struct Config {
     pub fiat: Option<FiatConfig>,
     /// What the operator says of the platform's own workers.
     pub managed: ManagedConfig,
+    /// Rooms beside the hub that answer requests too, if there are any.
+    pub extra: Option<Extra>,
+    /// Whether webhooks may lead into networks that are not public, and be sent without encryption.
+    pub webhooks_private: bool,
     /// What the core goes by. Fixed when the journal is made; later values are ignored.
     pub params: Params,
 }
@@ -62,6 +67,8 @@ impl Config {
             anchor_confirmations: None,
             fiat: None,
             managed: ManagedConfig::default(),
+            extra: None,
+            webhooks_private: false,
             params: Params::default(),
         }
     }

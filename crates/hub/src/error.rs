@@ -82,6 +82,9 @@ pub enum Error {
     /// Nobody can come by SFTP.
     #[error("SFTP does not start: choose another address with --sftp, or leave it out")]
     Sftp(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// A room beside the hub does not open.
+    #[error("a room beside the hub does not open")]
+    Extra(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The folder is of a hub whose money is elsewhere.
     #[error(
         "the hub in {path} was founded with its money {}: start it so, or choose another folder with --dir",

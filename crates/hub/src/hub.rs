@@ -1,5 +1,7 @@
 //! A running hub: what starts it, what stops it, and nothing in between.
+use crate::answers::Answers;
 use crate::data::{self, Data};
+use crate::extra::Place;
 use crate::http::{Shared, router, serve};
 use crate::inbox::{self, Inbox, Limits, Sftp};
 use crate::journal::{Archive, Journal};
@@ -13,11 +15,11 @@ use crate::proof::{Drawer, Drawing, Rounds};
 use crate::screen::Screener;
 use crate::status::Status;
 use crate::token::Tokens;
-use crate::{Config, Error, attempts, figures, logs};
+use crate::{Config, Error, attempts, figures, logs, webhooks};
 use gleaner_chain::rpc::Server;
 use gleaner_core::Params;
 use gleaner_data::net::relay::Relay;
-use gleaner_data::store::{Place, is_open};
+use gleaner_data::store::{self, is_open};
 use gleaner_wire::WorkerKey;
 use std::net::SocketAddr;
 use std::os::unix::fs::DirBuilderExt;
@@ -71,9 +73,9 @@ pub async fn start(config: Config) -> Result<Hub, Error> {
     // A long journal takes a while to replay, and the disk may be slow.
     let (chain, fiat, dir) = (config.chain.clone(), config.fiat.clone(), config.dir.clone());
     let (relay_at, sftp_at, confirmations) = (config.relay, config.sftp, config.anchor_confirmations);
-    let managed = config.managed.clone();
+    let (managed, extra) = (config.managed.clone(), config.extra.clone());
     let opening = tokio::task::spawn_blocking(move || open(&config, lock, runtime, ending_seen, stopping_seen));
-    let Opened { keeper, mut shared, drawing, postman, ended, token_file, journal_path } =
+    let Opened { keeper, mut shared, drawing, postman, ended, courier, token_file, journal_path } =
         opening.await.map_err(|_| Error::Defect)??;
     let (bell, demand) = (keeper.bell(), keeper.demand_bell());
     let archive = shared.archive.clone();
@@ -104,13 +106,19 @@ pub async fn start(config: Config) -> Result<Hub, Error> {
         money.start(shared.keeper.clone(), shared.receipts(), stopping.subscribe());
     }
     tokio::spawn(postman.run(stopping.subscribe()));
+    tokio::spawn(courier.run(shared.keeper.clone(), shared.archive.clone(), stopping.subscribe()));
     tokio::spawn(Arc::clone(&shared.figures).attend(ended, stopping.subscribe()));
     tokio::spawn(drawing.run(shared.keeper.clone(), shared.money.clone(), stopping.subscribe()));
+    let beside = match &extra {
+        Some(extra) => Some(extra.open(&Place::of(address, &token_file, &dir))?),
+        None => None,
+    };
     let place = managed::Place { url: format!("http://{address}"), token_file: token_file.clone() };
     tokio::spawn(managed::attend(managed, place, shared.keeper.clone(), demand, stopping.subscribe()));
     tokio::spawn(data::sweep(Arc::clone(&shared.data), shared.keeper.clone(), stopping.subscribe()));
     tokio::spawn(inbox::attend(Arc::clone(&shared.inbox), Arc::clone(&shared.data), stopping.subscribe()));
-    let serving = tokio::spawn(serve(listener, router(&shared), Arc::clone(&shared.metrics), stopping.subscribe()));
+    let serving =
+        tokio::spawn(serve(listener, router(&shared, beside), Arc::clone(&shared.metrics), stopping.subscribe()));
     tracing::info!(%address, "the hub listens");
     Ok(Hub {
         address,
@@ -157,6 +165,7 @@ struct Opened {
     drawing: Drawing,
     postman: Postman,
     ended: figures::Ended,
+    courier: webhooks::Courier,
     token_file: PathBuf,
     journal_path: PathBuf,
 }
@@ -175,7 +184,7 @@ fn open(
     };
     let token_file = dir.join("api.token");
     let tokens = Tokens::open(&token_file)?;
-    let place = config.bucket.clone().map_or(Place::Disk, Place::S3);
+    let place = config.bucket.clone().map_or(store::Place::Disk, store::Place::S3);
     let data = Arc::new(Data::open(dir, config.data_bytes_max.0, place)?);
     let limits = Limits { user_bytes_max: config.inbox_user_bytes_max.0, all_bytes_max: config.inbox_bytes_max.0 };
     let uploads = Arc::new(Inbox::open(dir, limits)?);
@@ -199,6 +208,11 @@ fn open(
         .map_err(|source| Error::Records { path: attempts_path, source })?;
     let status = Arc::new(Status::default());
     let (handle, inbox) = channel(Arc::clone(&status));
+    let answers_path = dir.join("answers.db");
+    let answers = Answers::open(&answers_path).map_err(|source| Error::Records { path: answers_path, source })?;
+    let hooks_path = dir.join("webhooks.db");
+    let (webhooks, webhook_bell, courier) = webhooks::open(&hooks_path, config.webhooks_private, Arc::clone(&metrics))
+        .map_err(|source| Error::Records { path: hooks_path, source })?;
     let figures_path = dir.join("figures.db");
     let (figures, endings, ended) = figures::open(&figures_path, handle.clone(), archive.clone(), live.clone())
         .map_err(|source| Error::Records { path: figures_path, source })?;
@@ -221,6 +235,7 @@ fn open(
         logs: log_writer,
         attempts: attempt_notes,
         endings,
+        webhooks: webhook_bell,
         metrics: Arc::clone(&metrics),
         status,
         ending,
@@ -242,13 +257,15 @@ fn open(
         attempts,
         live,
         figures,
+        answers,
+        webhooks,
         money: None,
         metrics,
         heartbeat_ms,
         lease_ms,
         stopping,
     };
-    Ok(Opened { keeper, shared, drawing, postman, ended, token_file, journal_path })
+    Ok(Opened { keeper, shared, drawing, postman, ended, courier, token_file, journal_path })
 }
 
 impl Hub {

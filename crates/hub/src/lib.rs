@@ -5,11 +5,13 @@
 //!
 //! One thread, the keeper, owns the core and the journal; everything else talks to it through bounded channels.
 
+mod answers;
 mod attempts;
 mod clock;
 mod config;
 mod data;
 mod error;
+mod extra;
 mod figures;
 mod http;
 mod hub;
@@ -27,9 +29,11 @@ mod screen;
 mod session;
 mod status;
 mod token;
+mod webhooks;
 
 pub use config::{Bucket, Config};
 pub use error::Error;
+pub use extra::{Extra, Place};
 pub use hub::{Hub, start};
 pub use inbox::Sftp;
 pub use managed::ManagedConfig;

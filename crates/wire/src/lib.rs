@@ -11,6 +11,7 @@ extern crate std;
 
 mod address;
 mod amount;
+mod asker;
 mod bid;
 mod cause;
 mod class;
@@ -40,9 +41,11 @@ pub mod progress;
 pub mod query;
 pub mod receipt;
 pub mod render;
+pub mod webhook;
 
 pub use address::{Address, AddressError};
 pub use amount::{Amount, AmountError};
+pub use asker::{Asker, SpendLimit};
 pub use bid::{BIDS_MAX, Invitation, OpenedBid, SealedBid, seal_bid};
 pub use cause::Cause;
 pub use check::Check;

@@ -5,6 +5,7 @@ mod disputes;
 mod events;
 mod figures;
 mod health;
+mod idempotency;
 mod inbox;
 mod jobs;
 mod keys;
@@ -22,12 +23,14 @@ mod results;
 mod seeding;
 mod server;
 mod submit;
+mod webhooks;
 mod workers;
 
 pub(crate) use openapi::text as openapi_text;
 pub(crate) use problem::Problem;
 pub(crate) use server::serve;
 
+use crate::answers::Answers;
 use crate::attempts;
 use crate::data::Data;
 use crate::figures::Figures;
@@ -42,9 +45,10 @@ use crate::proof::{Receipts, Rounds};
 use crate::screen::Screener;
 use crate::session;
 use crate::token::Tokens;
+use crate::webhooks::Webhooks;
 use axum::Router;
-use axum::middleware::{from_fn_with_state, map_response};
-use axum::routing::{get, post};
+use axum::middleware::{from_fn_with_state, map_response, map_response_with_state};
+use axum::routing::{delete, get, post};
 use gleaner_data::net::http as net;
 use gleaner_wire::Millis;
 use std::sync::Arc;
@@ -72,6 +76,10 @@ pub(crate) struct Shared {
     pub(crate) live: Live,
     /// The network in figures.
     pub(crate) figures: Arc<Figures>,
+    /// Requests to whom people name when something happens to jobs.
+    pub(crate) webhooks: Webhooks,
+    /// Answers to requests that spend something.
+    pub(crate) answers: Answers,
     /// Money on a chain, if that is where it is.
     pub(crate) money: Option<Arc<Money>>,
     pub(crate) metrics: Arc<Metrics>,
@@ -97,11 +105,13 @@ fn chunks(shared: &Shared) -> Router<Arc<Shared>> {
     net::router(store, tokens).merge(meeting).with_state(())
 }
 
-/// Every route, with who may use it.
-pub(crate) fn router(shared: &Arc<Shared>) -> Router {
+/// Every route, with who may use it; `beside` has those of other rooms, which hear in whose name they are asked.
+pub(crate) fn router(shared: &Arc<Shared>, beside: Option<Router>) -> Router {
     let anyone = Router::new()
         .route("/api/v1/openapi.json", get(openapi::show))
         .route("/api/v1/health", get(health::health))
+        .route("/healthz", get(health::alive))
+        .route("/readyz", get(health::ready))
         .route("/metrics", get(health::metrics))
         .route("/upload", get(inbox::page))
         .route("/api/v1/chain", get(money::chain))
@@ -152,16 +162,23 @@ pub(crate) fn router(shared: &Arc<Shared>) -> Router {
         .route("/api/v1/jobs/{job}/approval", post(money::approve))
         .route("/api/v1/reconcile", get(money::reconcile))
         .route("/api/v1/fiat/payments/{payment}/release", post(money::fiat_release))
+        .route("/api/v1/webhooks", get(webhooks::list).post(webhooks::make))
+        .route("/api/v1/webhooks/{id}", delete(webhooks::remove))
+        .route("/api/v1/webhooks/{id}/deliveries", get(webhooks::deliveries))
         .route("/api/v1/seeding", get(seeding::show))
         .route("/api/v1/ledger", get(workers::ledger))
         .route("/api/v1/events", get(events::events))
         .route_layer(from_fn_with_state(Arc::clone(shared), access::operator_only));
+    let introduced = from_fn_with_state(Arc::clone(shared), access::introduced);
+    let beside = beside.map(|beside| beside.with_state(()).route_layer(introduced)).unwrap_or_default();
     anyone
+        .merge(beside)
         .nest("/api/v1", chunks(shared))
         .merge(workers_too)
         .merge(operator)
         .method_not_allowed_fallback(problem::method_not_allowed)
         .fallback(problem::no_such_page)
         .layer(map_response(rejections::explain))
+        .layer(map_response_with_state(Arc::clone(shared), health::count))
         .with_state(Arc::clone(shared))
 }

@@ -4,6 +4,7 @@ use crate::attempts::End;
 use crate::screen::Screen;
 use gleaner_core::Effect;
 use gleaner_wire::api::{Live, Submitted};
+use gleaner_wire::webhook::JobEvent;
 use gleaner_wire::{AttemptId, JobId, Runtime, ToWorker, WorkerId};
 
 impl Keeper {
@@ -47,6 +48,7 @@ impl Keeper {
                 Effect::LockOrder { .. } | Effect::Accuse { .. } => self.bell.ring(),
                 Effect::DrawRound { round } => self.draw(round),
                 Effect::AcceptJob { ticket, job, tasks, reserved } => {
+                    self.ring_webhooks(job);
                     if let Some(answer) = self.submissions.remove(&ticket) {
                         // A requester that has gone away finds its job by its idempotency key.
                         let _ = answer.send(Ok(Submitted { job, tasks, reserved }));
@@ -67,6 +69,7 @@ impl Keeper {
                 Effect::ArchiveJob { job } => {
                     self.outboxes.forget(job);
                     self.logs.close(job);
+                    self.ring_webhooks(job);
                     self.to_archive.push_back(job);
                 }
             }
@@ -130,6 +133,16 @@ impl Keeper {
         if let Some(requester) = self.core.requester(job) {
             self.announcer.failure(job, requester.to_owned(), failure);
         }
+    }
+
+    /// Says to webhooks that a job was taken, or how it ended. Said twice, it is told once.
+    fn ring_webhooks(&self, job: JobId) {
+        let Some(summary) = self.core.job_summary(job) else { return };
+        let (event, at) = match (JobEvent::of_end(&summary.state), summary.ended_at) {
+            (Some(event), Some(at)) => (event, at),
+            (Some(_), None) | (None, _) => (JobEvent::Submitted, summary.submitted_at),
+        };
+        self.webhooks.ring(event, at, summary);
     }
 
     /// Notes that an attempt runs, with what people call it where somebody watches.

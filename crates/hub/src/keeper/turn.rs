@@ -17,6 +17,7 @@ use crate::money::Bell;
 use crate::proof::Drawer;
 use crate::screen::Screener;
 use crate::status::Status;
+use crate::webhooks;
 use gleaner_core::{Core, Effect, Event, Session, Ticket};
 use gleaner_wire::api::Submitted;
 use gleaner_wire::{Amount, AttemptId, AuctionId, JobId, Millis, Outcome, WorkerId};
@@ -61,6 +62,7 @@ pub(crate) struct Parts {
     pub(crate) logs: LogWriter,
     pub(crate) attempts: Notes,
     pub(crate) endings: Endings,
+    pub(crate) webhooks: webhooks::Bell,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) status: Arc<Status>,
     pub(crate) ending: watch::Receiver<Ending>,
@@ -93,6 +95,7 @@ pub(crate) struct Keeper {
     pub(super) logs: LogWriter,
     pub(super) attempts: Notes,
     pub(super) endings: Endings,
+    pub(super) webhooks: webhooks::Bell,
     pub(super) timer: Timer,
     pub(super) journal: Journal,
     clock: Clock,
@@ -159,6 +162,7 @@ impl Keeper {
             logs: parts.logs,
             attempts: parts.attempts,
             endings: parts.endings,
+            webhooks: parts.webhooks,
             timer: Timer::default(),
             journal: parts.journal,
             clock: Clock::starting_at(at),

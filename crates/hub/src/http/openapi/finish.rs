@@ -16,7 +16,7 @@ const IN_PATHS: [(&str, &str, &str); 12] = [
     ("payment", "string", "The payment's name"),
     ("user", "string", "Whose folder"),
     ("path", "string", "The file's path in it, with slashes"),
-    ("id", "string", "Its name"),
+    ("id", "integer", "Its number"),
 ];
 
 /// What is sent, but not as the body of a request.
