@@ -23,8 +23,8 @@ export const signIn = (name: string, passphrase: string, code?: string) =>
 export const signOut = () => ask<unknown>("/session", remove);
 export const walletChallenge = (owner: string) =>
   ask<{ message: string; nonce: string }>("/session/wallet/challenge", post({ address: owner }));
-export const walletSignIn = (message: string, signature: string) =>
-  ask<unknown>("/session/wallet", post({ message, signature }));
+export const walletSignIn = (message: string, signature: string, code?: string) =>
+  ask<unknown>("/session/wallet", post({ message, signature, ...(code ? { code } : {}) }));
 export const passkeyChallenge = () => ask<unknown>("/session/passkey/challenge", post());
 export const passkeySignIn = (credential: unknown) => ask<unknown>("/session/passkey", post({ credential }));
 
@@ -48,6 +48,9 @@ export const makeToken = (wanted: TokenWanted) => ask<pending.TokenMade>("/accou
 export const removeToken = (id: number) => ask<unknown>(`/account/tokens/${part(id)}`, remove);
 export const sessions = () => ask<views.Page<pending.SessionView>>("/account/sessions");
 export const endSession = (id: string) => ask<unknown>(`/account/sessions/${part(id)}`, remove);
+export const endOtherSessions = () => ask<unknown>("/account/sessions", remove);
+export const changePassphrase = (old: string, passphrase: string) =>
+  ask<unknown>("/account/passphrase", { method: "PUT", json: { ...(old ? { old } : {}), new: passphrase } });
 export const securityEvents = (cursor?: string | null) =>
   ask<views.Page<pending.SecurityEvent>>(`/account/events${question({ cursor })}`);
 

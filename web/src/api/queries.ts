@@ -94,4 +94,9 @@ export const tokens = queryOptions({ queryKey: ["account", "tokens"], queryFn: h
 export const sessions = queryOptions({ queryKey: ["account", "sessions"], queryFn: hub.sessions });
 export const passkeys = queryOptions({ queryKey: ["account", "passkeys"], queryFn: hub.passkeys });
 export const linkedWallets = queryOptions({ queryKey: ["account", "wallets"], queryFn: hub.wallets });
-export const securityEvents = queryOptions({ queryKey: ["account", "events"], queryFn: () => hub.securityEvents() });
+export const securityEvents = infiniteQueryOptions({
+  queryKey: ["account", "events"],
+  queryFn: ({ pageParam }) => hub.securityEvents(pageParam),
+  initialPageParam: null as string | null,
+  getNextPageParam: (last) => last.next,
+});
