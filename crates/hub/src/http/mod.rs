@@ -14,6 +14,7 @@ mod live;
 mod logs;
 mod money;
 mod openapi;
+mod page;
 mod parameters;
 mod prices;
 mod problem;
@@ -177,7 +178,7 @@ pub(crate) fn router(shared: &Arc<Shared>, beside: Option<Router>) -> Router {
         .merge(workers_too)
         .merge(operator)
         .method_not_allowed_fallback(problem::method_not_allowed)
-        .fallback(problem::no_such_page)
+        .fallback(page::fallback)
         .layer(map_response(rejections::explain))
         .layer(map_response_with_state(Arc::clone(shared), health::count))
         .with_state(Arc::clone(shared))
