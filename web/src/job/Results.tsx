@@ -178,7 +178,7 @@ function AllFiles({ items }: { items: ResultItem[] }) {
         lead: true,
         by: nameOf,
         cell: (item) => (
-          <a href={item.href} className="mono wrap-anywhere" download>
+          <a href={`${item.href}?download=true`} className="mono wrap-anywhere" download>
             {nameOf(item)}
           </a>
         ),

@@ -125,6 +125,11 @@ describe("curves", () => {
     const table = readTable("step,loss\n1,3\n2,2\n3,1\n");
     expect(table && tableCurves(table, "t")).toEqual([{ name: "loss", task: "t", x: [1, 2, 3], y: [3, 2, 1] }]);
     expect(readTable("1 2\n3 4\n5 6")?.head).toEqual(["column 1", "column 2"]);
+    expect(readTable('{"step":1,"loss":3,"note":"a"}\n{"step":2,"loss":2,"note":"b"}\n{"step":3,"loss":1,"note":"c"}')).toEqual({
+      head: ["step", "loss"],
+      rows: [[1, 3], [2, 2], [3, 1]],
+    });
+    expect(readTable("{\n{\n{")).toBeNull();
     expect(readTable("one\ntwo\nthree\nfour")).toBeNull();
     expect(readTable("a,b\n1\n2\n3")).toBeNull();
     expect(tableCurves({ head: ["a", "b"], rows: [[3, 1], [1, 2]] }, "t")).toEqual([]);
