@@ -44,7 +44,7 @@ const ROUTES = [
   ["GET", /^\/machines\/(\d+)\/earnings$/, (_, query) => world.earnings(Number(query.get("from")), Number(query.get("to")))],
   ["PUT", /^\/machines\/(\d+)\/settings$/, () => null],
   ["POST", /^\/machines\/(\d+)\/(pause|resume)$/, () => null],
-  ["GET", /^\/jobs$/, (_, query) => page(jobs.jobs().filter((one) => !query.get("state") || one.state === query.get("state") || (query.get("state") === "active" && !one.ended_at)))],
+  ["GET", /^\/jobs$/, (_, query) => page(jobs.jobs().filter((one) => !query.get("state") || one.state === query.get("state")))],
   ["GET", /^\/jobs\/(\d+)$/, ([id]) => jobs.view(Number(id)) ?? problem(404, "not-found", "there is no such job")],
   ["GET", /^\/jobs\/(\d+)\/explain$/, ([id]) => jobs.explain(Number(id))],
   ["GET", /^\/jobs\/(\d+)\/attempts$/, ([id]) => ({ job: Number(id), items: Number(id) === 42 ? jobs.attempts() : [], not_listed: 0 })],

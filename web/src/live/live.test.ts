@@ -49,9 +49,9 @@ describe("events", () => {
 
   it("put a new job first, and take one out of a list where it does not belong any more", () => {
     const pages = [{ items: [job()], next: null }];
-    const added = mergePages(pages, "active", job({ id: 8 }));
+    const added = mergePages(pages, "running", job({ id: 8 }));
     expect(added[0]?.items.map((one) => one.id)).toEqual([8, 7]);
-    const ended = mergePages(added, "active", job({ state: "done", done: 40, ended_at: 5 }));
+    const ended = mergePages(added, "running", job({ state: "done", done: 40, ended_at: 5 }));
     expect(ended[0]?.items.map((one) => one.id)).toEqual([8]);
     expect(mergePages(pages, "done", job({ id: 9 }))).toEqual(pages);
   });
@@ -95,11 +95,11 @@ describe("attempts", () => {
 describe("the feed", () => {
   it("shows an event on every page that lists the job", () => {
     const cache = new QueryClient();
-    cache.setQueryData(["jobs", "active"], { pages: [{ items: [job()], next: null }], pageParams: [null] });
+    cache.setQueryData(["jobs", "running"], { pages: [{ items: [job()], next: null }], pageParams: [null] });
     cache.setQueryData(["job", 7, "view"], { ...job(), groups: [] });
     new Feed(cache).message(JSON.stringify({ event: "job", ...job({ done: 11 }) }));
     expect(cache.getQueryData(["job", 7, "view"])).toMatchObject({ done: 11, groups: [] });
-    expect(cache.getQueryData(["jobs", "active"])).toMatchObject({ pages: [{ items: [{ done: 11 }] }] });
+    expect(cache.getQueryData(["jobs", "running"])).toMatchObject({ pages: [{ items: [{ done: 11 }] }] });
   });
 
   it("asks for everything again after a break, and not at the first connection", () => {

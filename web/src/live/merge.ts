@@ -37,8 +37,7 @@ export function mergeJob<T extends JobSummary>(known: T, event: JobSummary): T {
 
 /** Whether a list that shows jobs of some state shows this one. */
 export function isListed(filter: string, job: JobSummary): boolean {
-  if (!filter) return true;
-  return filter === "active" ? !hasEnded(job) : filter === job.state;
+  return !filter || filter === job.state;
 }
 
 /** Pages of jobs with what the event says: changed where it stands, first where it is new, gone where it does not belong. */

@@ -12,7 +12,8 @@ import { JobState, Lasting, Money, When } from "../ui/words";
 
 const FILTERS = [
   ["", "All"],
-  ["active", "Active"],
+  ["running", "Running"],
+  ["ordered", "Waiting for payment"],
   ["done", "Done"],
   ["failed", "Failed"],
   ["cancelled", "Cancelled"],
@@ -87,7 +88,7 @@ export default function Jobs() {
               rows.length > 0 ? (
                 <DataTable rows={rows} columns={COLUMNS} id={(job) => String(job.id)} label="Jobs" />
               ) : filter ? (
-                <Empty title={`No job is ${filter} here`}>Choose “All” to see the others.</Empty>
+                <Empty title={`No job is ${filter}`}>Choose “All” to see the others.</Empty>
               ) : (
                 <Empty
                   title="You have no jobs yet"
