@@ -1,5 +1,4 @@
 // A made-up network for looking at pages while nothing real is at hand. Development only: never shipped, never tested with.
-export const HUB = "7".repeat(64);
 const now = () => Date.now();
 const begun = now();
 

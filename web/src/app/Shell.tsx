@@ -139,7 +139,7 @@ function Foot() {
 function TopBar({ onMore }: { onMore: () => void }) {
   const session = useSession();
   return (
-    <div className="topbar">
+    <header className="topbar">
       <Home />
       <LiveStanding />
       {session === null ? (
@@ -151,7 +151,7 @@ function TopBar({ onMore }: { onMore: () => void }) {
           <Icon name="more" />
         </button>
       )}
-    </div>
+    </header>
   );
 }
 

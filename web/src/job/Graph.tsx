@@ -15,9 +15,9 @@ const WIDTH = 250;
 const ACROSS = WIDTH + 90;
 const DOWN = 190;
 
-type GroupNode = Node<{ group: GroupView; states: Grain[]; columns: number }, "group">;
+type GroupNode = Node<{ group: GroupView; states: Grain[]; columns: number }, "tasks">;
 
-const TYPES = { group: Box };
+const TYPES = { tasks: Box };
 const NONE: AttemptView[] = [];
 
 export default function Graph({ job }: { job: JobView }) {
@@ -35,7 +35,7 @@ export default function Graph({ job }: { job: JobView }) {
         edges={edges}
         nodeTypes={TYPES}
         fitView
-        fitViewOptions={{ padding: 0.12, maxZoom: 1.15 }}
+        fitViewOptions={{ padding: 0.12, maxZoom: 1 }}
         minZoom={0.2}
         nodesDraggable={false}
         nodesConnectable={false}
@@ -62,7 +62,7 @@ function nodesOf(groups: GroupView[], attempts: AttemptView[]): GroupNode[] {
     const columns = tiles && group.tasks === states.length ? Math.ceil(tiles.width / tiles.tile_width) : Math.max(10, Math.ceil(Math.sqrt(states.length * 2.4)));
     return {
       id: group.name,
-      type: "group" as const,
+      type: "tasks" as const,
       position: { x: place.column * ACROSS, y: place.row * DOWN },
       data: { group, states, columns },
       ariaLabel: `${group.name}: ${group.done} of ${counted(group.tasks, "task")} done`,

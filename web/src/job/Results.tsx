@@ -188,5 +188,5 @@ function AllFiles({ items }: { items: ResultItem[] }) {
     ],
     [],
   );
-  return <DataTable rows={items} columns={columns} id={nameOf} label="Result files" />;
+  return <DataTable rows={items} columns={columns} id={nameOf} label="Result files" first={20} />;
 }

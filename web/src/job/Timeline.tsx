@@ -30,7 +30,7 @@ export default function Timeline({ job }: { job: JobView }) {
       </Bed>
       {attempts.data && attempts.data.items.length > 0 ? (
         <Bed flush title="The same as a table">
-          <DataTable rows={attempts.data.items} columns={COLUMNS} id={(attempt) => String(attempt.attempt)} label="Attempts" sorting={[{ id: "started", desc: true }]} />
+          <DataTable rows={attempts.data.items} columns={COLUMNS} id={(attempt) => String(attempt.attempt)} label="Attempts" first={50} sorting={[{ id: "started", desc: true }]} />
         </Bed>
       ) : null}
     </div>

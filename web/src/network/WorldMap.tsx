@@ -19,6 +19,7 @@ export function WorldMap({ regions }: { regions: RegionFigure[] }) {
     const place = placeOfRegion(region.region);
     return place ? [{ region, x: across(place[0]), y: down(place[1]) }] : [];
   });
+  const named = readable(placed);
   const elsewhere = regions.filter((region) => !placeOfRegion(region.region));
   const label = regions.map((region) => `${region.region}: ${counted(region.workers, "worker")}`).join(", ");
   return (
@@ -29,9 +30,11 @@ export function WorldMap({ regions }: { regions: RegionFigure[] }) {
           <g key={region.region} className={region.slots_busy > 0 ? "light working" : "light"}>
             <circle className="glow" cx={x} cy={y} r={radius(region.slots) * 2} />
             <circle cx={x} cy={y} r={radius(region.slots)} />
-            <text x={x} y={y - radius(region.slots) - 1.2}>
-              {region.region}
-            </text>
+            {named.has(region.region) ? (
+              <text x={x} y={y - radius(region.slots) - 1.2}>
+                {region.region}
+              </text>
+            ) : null}
           </g>
         ))}
       </svg>
@@ -52,6 +55,25 @@ export function WorldMap({ regions }: { regions: RegionFigure[] }) {
       ) : null}
     </div>
   );
+}
+
+interface Placed {
+  region: RegionFigure;
+  x: number;
+  y: number;
+}
+
+const LETTER = 1.8;
+const LINE = 4;
+
+/** The regions whose names fit on the map: of those that would cover each other, the largest. All are in the list below. */
+function readable(placed: Placed[]): Set<string> {
+  const taken: Placed[] = [];
+  for (const one of [...placed].sort((a, b) => b.region.slots - a.region.slots)) {
+    const wide = (other: Placed) => ((one.region.region.length + other.region.region.length) * LETTER) / 2;
+    if (!taken.some((other) => Math.abs(other.x - one.x) < wide(other) && Math.abs(other.y - one.y) < LINE)) taken.push(one);
+  }
+  return new Set(taken.map(({ region }) => region.region));
 }
 
 function radius(slots: number): number {

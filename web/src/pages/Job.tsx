@@ -79,8 +79,8 @@ function Progress({ job }: { job: JobView }) {
     <div className="bed job-now">
       <Kernels
         counts={{ ...job, unchecked }}
-        most={120}
-        rows={2}
+        columns={50}
+        rows={3}
         label={`${job.done} of ${counted(job.tasks, "task")} done, ${unchecked} being checked, ${job.running} running`}
       />
       <Figures>

@@ -13,7 +13,6 @@ import { JobState, Lasting, Money, When } from "../ui/words";
 const FILTERS = [
   ["", "All"],
   ["running", "Running"],
-  ["ordered", "Waiting for payment"],
   ["done", "Done"],
   ["failed", "Failed"],
   ["cancelled", "Cancelled"],
@@ -41,7 +40,7 @@ const COLUMNS: Column<JobSummary>[] = [
     by: (job) => job.done / Math.max(1, job.tasks),
     cell: (job) => (
       <span className="job-progress">
-        <Kernels counts={job} most={24} label={`${job.done} of ${counted(job.tasks, "task")} done, ${job.running} running`} />
+        <Kernels counts={job} columns={24} label={`${job.done} of ${counted(job.tasks, "task")} done, ${job.running} running`} />
         <span className="small soft nowrap">
           {progress(job.done, job.tasks)} of {counted(job.tasks, "task")}
           {job.retried > 0 ? `, ${job.retried} retried` : ""}

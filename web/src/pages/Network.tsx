@@ -106,7 +106,7 @@ function Now({ status }: { status: StatusHistory | undefined }) {
         <Figure label="Machines here" tone="leaf" value={workers ? count(workers.online) : "–"} unit="workers" note={workers ? `${workers.busy} working, ${workers.idle} ready, ${workers.resting} resting` : null} />
         <Figure label="At work" tone="straw" value={slots > 0 ? percent(busy / slots) : "–"} unit="of slots" note={status ? `${count(status.tasks.running)} tasks running` : null} />
         <Figure label="Waiting" tone="corn" value={status ? count(status.tasks.queued) : "–"} unit="tasks" note="until a machine that fits is free" />
-        <Figure label="Finished" value={status ? count(status.tasks.done_last_minute) : "–"} unit="tasks in the last minute" note={status ? `${count(status.tasks.done_last_hour)} in the last hour, ${count(status.tasks.done)} ever` : null} />
+        <Figure label="Finished" value={status ? count(status.tasks.done_last_minute) : "–"} unit="tasks/min" note={status ? `${count(status.tasks.done_last_hour)} in the last hour, ${count(status.tasks.done)} ever` : null} />
         <Figure label="Paid to providers" tone="straw" value={status ? shown(status.paid) : "–"} unit="GLN" note="for checked work, ever" />
       </Figures>
       {status && status.history.length > 1 ? <Throughput status={status} /> : null}
@@ -234,6 +234,7 @@ function History({ name }: { name: string }) {
                     time
                     height={110}
                     label="Share of slots at work over time"
+                    most={100}
                     x={points.map((point) => point.at / 1000)}
                     lines={[{ label: "slots at work", colour: "leaf", as: "steps", format: (value) => `${Math.round(value)} %` }]}
                     values={[points.map((point) => point.utilisation / 10)]}

@@ -64,7 +64,7 @@ function Balance({ wallet }: { wallet: DeskWallet }) {
 
 function Moving({ wallet }: { wallet: DeskWallet }) {
   return (
-    <div className="columns">
+    <div className="columns narrow">
       <Move title="Deposit" lead="Into escrow, so that jobs can be paid. New jobs deposit what is missing by themselves." verb="Deposit" most={wallet.balance} act={hub.deposit} />
       <Move title="Withdraw" lead="Back out of escrow. What is set aside for running jobs stays." verb="Withdraw" most={wallet.deposited} act={hub.withdraw} />
       {wallet.faucet ? <Faucet /> : null}
