@@ -1,3 +1,4 @@
+import { useMemo } from "react";
 import { gln } from "../format/amount";
 import { count } from "../format/number";
 import { LazyChart } from "../ui/LazyChart";
@@ -9,6 +10,9 @@ const format = (value: number) => `${Number(value.toPrecision(3))} GLN`;
 
 export function EarningsChart({ earned }: { earned: Earned }) {
   const net = earned.earned - earned.energy;
+  const x = useMemo(() => earned.bins.map((bin) => bin.at / 1000), [earned]);
+  const bars = useMemo(() => [earned.bins.map((bin) => gln(bin.earned)), earned.bins.map((bin) => gln(bin.energy))], [earned]);
+  const sums = useMemo(() => running(earned), [earned]);
   if (earned.bins.length === 0) return <Empty title="Nothing earned in this time">Earnings appear with the first paid task.</Empty>;
   return (
     <div className="stack">
@@ -18,22 +22,22 @@ export function EarningsChart({ earned }: { earned: Earned }) {
           label="Energy"
           tone="poppy"
           value={earned.metered || earned.energy > 0n ? <Money amount={earned.energy} /> : "not known"}
-          note={earned.metered ? "by the time that tasks ran" : "set watts and tariff on the machine, and it is taken off"}
+          note={earned.metered ? "by the time that tasks ran" : earned.energy > 0n ? "of those machines that know their tariff" : "set watts and tariff on the machine, and it is taken off"}
         />
-        <Figure label="Net" tone={net >= 0n ? "leaf" : "poppy"} value={<Money amount={net} />} note={earned.metered ? "what is left for you" : "before energy that is not known"} />
+        <Figure label="Net" tone={net >= 0n ? "leaf" : "poppy"} value={<Money amount={net} />} note={earned.metered ? "what is left for you" : "before what energy is not known"} />
       </Figures>
       <LazyChart
         time
-        height={220}
-        label="Earnings and energy over time, in GLN"
-        x={earned.bins.map((bin) => bin.at / 1000)}
+        height={170}
+        label="Earnings and what of them went into energy, over time, in GLN"
+        x={x}
         lines={[
           { label: "earned", colour: "straw", as: "bars", format },
-          { label: "energy", colour: "poppy", as: "bars", format },
-          { label: "net so far", colour: "leaf", format },
+          { label: "of that for energy", colour: "poppy", as: "bars", format },
         ]}
-        values={[earned.bins.map((bin) => gln(bin.earned)), earned.bins.map((bin) => gln(bin.energy)), running(earned)]}
+        values={bars}
       />
+      <LazyChart time height={120} label="What was left so far, in GLN" x={x} lines={[{ label: "net so far", colour: "leaf", as: "area", format }]} values={[sums]} />
     </div>
   );
 }

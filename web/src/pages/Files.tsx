@@ -95,7 +95,7 @@ function Sender() {
     );
   return (
     <>
-      <DropZone what="a folder or files" onPicked={(folder) => sending.mutate(folder)} onWrong={setWrong} />
+      <DropZone what="a folder or files" about="Everything in it is sent. A broken upload goes on where it stopped." onPicked={(folder) => sending.mutate(folder)} onWrong={setWrong} />
       {wrong ? <p className="notice straw">{wrong}</p> : null}
       {sending.error ? <Trouble error={sending.error} /> : null}
     </>

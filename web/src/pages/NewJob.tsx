@@ -39,7 +39,7 @@ function Beginning({ onDraft }: { onDraft: (draft: Draft) => void }) {
   };
   return (
     <div className="stack">
-      <DropZone onPicked={(folder) => void picked(folder)} onWrong={setWrong} />
+      <DropZone what="a folder or a job file" about="You see what will be sent before anything is: only files that the job file names." onPicked={(folder) => void picked(folder)} onWrong={setWrong} />
       {wrong ? (
         <p className="notice straw" role="alert">
           {wrong}

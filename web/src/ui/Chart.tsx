@@ -68,7 +68,7 @@ function options(props: ChartProps, width: number, paint: Palette): uPlot.Option
     cursor: { points: { size: 7 }, drag: { x: false, y: false } },
     legend: { live: true },
     hooks: { ready: [showNewest], setCursor: [showNewest], setData: [showNewest] },
-    scales: { x: { time: props.time ?? false }, y: { distr: props.log ? 3 : 1, range: props.log ? undefined : range(props.most) } },
+    scales: { x: { time: props.time ?? false, range: props.lines[0]?.as === "bars" ? around : undefined }, y: { distr: props.log ? 3 : 1, range: props.log ? undefined : range(props.most) } },
     axes: [
       { ...axis, grid: { show: false }, size: props.time ? 44 : 32, space: 64, values: props.time ? timeMarks : undefined },
       {
@@ -88,6 +88,14 @@ function options(props: ChartProps, width: number, paint: Palette): uPlot.Option
 /** Zero is always on the scale of amounts, so that small changes do not look large. */
 function range(top: number | undefined): uPlot.Range.Function {
   return (_, least, most) => [Math.min(0, least ?? 0), top ?? (most && most > 0 ? most * 1.08 : 1)];
+}
+
+/** Room for half a bar on both sides. */
+function around(chart: uPlot, least: number, most: number): [number, number] {
+  const x = chart.data[0];
+  const gaps = Array.from(x.slice(1), (value, index) => value - (x[index] as number));
+  const half = gaps.length > 0 ? Math.min(...gaps) / 2 : 1800;
+  return [least - half, most + half];
 }
 
 const DAY_SECONDS = 86_400;
