@@ -1,12 +1,16 @@
 // Made-up jobs that move on by the clock. Development only.
-import { HUB } from "./world.mjs";
+import { generateKeyPairSync, sign } from "node:crypto";
+
+const { publicKey, privateKey } = generateKeyPairSync("ed25519");
+const HUB = publicKey.export({ format: "der", type: "spki" }).subarray(-32).toString("hex");
 
 const TILES = { width: 960, height: 540, tile_width: 120, tile_height: 108 };
 const WORKERS = ["barn-4090", "orchard", "millpond", "loft-mini", "granary"];
 const start = Date.now() - 95_000;
 
 function attempt(id, task, worker, from, to, state, why) {
-  return { task, attempt: id, worker, started_at: Math.round(from), ended_at: to === null ? null : Math.round(to), state, why };
+  const index = Number(/\[(\d+)\]/.exec(task)[1]);
+  return { task, attempt: id, group: 0, index, worker: WORKERS.indexOf(worker), worker_name: worker, second: false, cause: state === "failed" ? "worker_left" : null, started_at: Math.round(from), ended_at: to === null ? null : Math.round(to), state, why };
 }
 
 /** Attempts of the rendering: tiles one after the other, one machine lost on the way. */
@@ -18,7 +22,7 @@ export function attempts() {
     const from = start + Math.floor(tile / 5) * 16_000 + (tile % 5) * 900;
     const took = 9000 + ((tile * 7919) % 6000);
     if (tile === 12) {
-      found.push(attempt(id++, "render[12]", "millpond", from, from + 4200, "lost", "the best idle device that fits (speed 2870, 0.00008 GLN a second)"));
+      found.push(attempt(id++, "render[12]", "millpond", from, from + 4200, "failed", "the best idle device that fits (speed 2870, 0.00008 GLN a second)"));
       found.push(attempt(id++, "render[12]", "barn-4090", from + 4800, from + 4800 + took, "done", "tried again, because millpond went away"));
       continue;
     }
@@ -81,26 +85,25 @@ export function explain(id) {
     waiting: id === 42 ? [{ task: "render", queued: 13, reasons: [{ code: "busy", text: "every device that fits has all the work it takes; the next should be free in about 3 s", devices: 5 }, { code: "memory", text: "has less than the 8 GiB of memory that it needs", devices: 2 }] }] : [{ task: "merge", queued: 1, reasons: [{ code: "input", text: "waits for 3 outputs of count", devices: null }] }],
     running: attempts()
       .filter((one) => one.ended_at === null)
-      .map((one) => ({ task: one.task, attempt: one.attempt, worker: one.worker, since: one.started_at, expected_at: Date.now() + 6000, why: one.why, second: false })),
+      .map((one) => ({ task: one.task, attempt: one.attempt, worker: one.worker_name, since: one.started_at, expected_at: Date.now() + 6000, why: one.why, second: false })),
     running_more: 0,
   };
 }
 
 export function log(id) {
   const lines = [];
-  if (id === 42) for (const one of attempts()) lines.push({ at: one.started_at, task: one.task, worker: one.worker, text: `tile ${one.task.slice(7, -1)}: 32 samples a pixel, 2 passes` });
+  if (id === 42) for (const one of attempts()) lines.push({ at: one.started_at, task: one.task, worker: one.worker_name, text: `tile ${one.task.slice(7, -1)}: 32 samples a pixel, 2 passes` });
   if (id === 33) for (let step = 1; step <= 60; step++) for (const run of [0, 1]) lines.push({ at: start + step * 1000, task: `train[${run}]`, worker: WORKERS[run], text: `step ${step * 50} loss ${(2.4 * Math.exp(-step / (14 + run * 9)) + 0.31 + 0.02 * Math.sin(step * (run + 2))).toFixed(5)} acc ${(1 - Math.exp(-step / 20)).toFixed(4)}` });
   return lines;
 }
 
 export function results(id) {
-  if (id === 42)
-    return attempts()
-      .filter((one) => one.state === "done")
-      .map((one) => ({ task: "render", index: Number(one.task.slice(7, -1)), path: "tile", bytes: 120 * 108 * 4, kind: "other" }));
-  if (id === 33) return [0, 1].flatMap((index) => [{ task: "train", index, path: "loss.csv", bytes: 812, kind: "table" }, { task: "train", index, path: "notes.txt", bytes: 120, kind: "text" }]);
-  if (id === 38) return Array.from({ length: 100 }, (_, index) => ({ task: "primes", index, path: "out", bytes: 5, kind: "text" }));
-  return [];
+  const item = (task, index, path, bytes, kind) => ({ task, index, path, bytes, kind, href: `/api/v1/desk/jobs/${id}/results/${task}/${index}/${path}` });
+  const done = attempts().filter((one) => one.state === "done");
+  if (id === 42) return { items: done.map((one) => item("render", one.index, "tile", 120 * 108 * 4, "other")), pictures: [{ task: "render", done: done.length, tiles: 40, href: "/api/v1/desk/jobs/42/preview/render" }], next: null };
+  if (id === 33) return { items: [0, 1].flatMap((index) => [item("train", index, "loss.csv", 812, "table"), item("train", index, "notes.txt", 120, "text")]), pictures: [], next: null };
+  if (id === 38) return { items: Array.from({ length: 100 }, (_, index) => item("primes", index, "out", 5, "text")), pictures: [], next: null };
+  return { items: [], pictures: [], next: null };
 }
 
 export function receipts(id) {
@@ -128,7 +131,7 @@ export function receipts(id) {
         task: { job: id, group: 0, index: Number(/\[(\d+)\]/.exec(one.task)[1]) },
         number,
         previous,
-        placement: { worker: `${WORKERS.indexOf(one.worker)}`.repeat(64), provider: null, device: "nvidia", class: "nvidia-wgsl-20GiB", per_second: "0.0001", market: { mode: "posted", tier: "on-demand" }, why: one.why },
+        placement: { worker: `${one.worker}`.repeat(64), provider: null, device: "nvidia", class: "nvidia-wgsl-20GiB", per_second: "0.0001", market: { mode: "posted", tier: "on-demand" }, why: one.why },
         meter: { placed: one.started_at, finished: one.ended_at, ran: Number(ran) },
         price: { hold: "0.01", gross: gln(gross), share_points: 1500, sum_before: gln(before), sum_after: gln(after) },
         commitment: { claim: { attempt: one.attempt, output: "b".repeat(64), pieces: 1, root: "d".repeat(64), ran: Number(ran) } },
@@ -140,21 +143,6 @@ export function receipts(id) {
         deductions: refuted ? [{ worker: "2".repeat(64), provider: null, amount: "5", evidence: "f".repeat(64) }] : [],
       };
       previous = hash;
-      return { facts, hash, signature: "00".repeat(64) };
+      return { facts, hash, signature: sign(null, Buffer.concat([Buffer.from("gleaner receipt signed by its hub 1"), Buffer.from(hash, "hex")]), privateKey).toString("hex") };
     });
-}
-
-/** A tile of a picture, as plain pixels: dusk above, stubble below. */
-export function tile(index) {
-  const bytes = Buffer.alloc(120 * 108 * 4);
-  const [left, top] = [(index % 8) * 120, Math.floor(index / 8) * 108];
-  for (let y = 0; y < 108; y++)
-    for (let x = 0; x < 120; x++) {
-      const [px, py] = [left + x, top + y];
-      const sky = py < 230;
-      const stubble = ((px * 7 + py * 13) % 23 < 5 ? 60 : 0) + Math.sin(px / 9) * 12;
-      const colour = sky ? [190 + py / 6, 160 + py / 5, 215 - py / 4] : [170 + stubble, 120 + stubble * 0.8, 50 + stubble * 0.4];
-      bytes.set([...colour.map((value) => Math.max(0, Math.min(255, value))), 255], (y * 120 + x) * 4);
-    }
-  return bytes;
 }

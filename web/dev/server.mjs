@@ -21,6 +21,7 @@ const problem = (status, code, detail) => ({ status, body: { type: code, code, t
 
 const quote = () => ({
   quote: "q1",
+  name: "harvested field",
   tasks: 40,
   cap: "1",
   choices: [
@@ -36,24 +37,25 @@ const ROUTES = [
   ["DELETE", /^\/session$/, () => ((signedIn = false), null)],
   ["POST", /^\/(session|accounts)$/, () => ((signedIn = true), session())],
   ["GET", /^\/status$/, () => world.status(jobs.jobs())],
-  ["GET", /^\/regions$/, () => page(world.regions())],
+  ["GET", /^\/health$/, () => ({ accepting: true, reason: null, version: "0.1.0", workers_online: 80, jobs_running: 13 })],
   ["GET", /^\/prices$/, (_, query) => (query.get("class") ? world.history(query.get("class")) : world.prices())],
   ["GET", /^\/workers$/, (_, query) => page(world.workers().filter((one) => !query.get("device") || one.offer.devices[0].kind === query.get("device")))],
   ["GET", /^\/machines$/, () => page(world.machines())],
-  ["GET", /^\/machines\/(\d+)\/earnings$/, (_, query) => world.earnings(Math.round((query.get("to") - query.get("from")) / 86_400_000))],
+  ["GET", /^\/machines\/(\d+)\/earnings$/, (_, query) => world.earnings(Number(query.get("from")), Number(query.get("to")))],
   ["PUT", /^\/machines\/(\d+)\/settings$/, () => null],
   ["POST", /^\/machines\/(\d+)\/(pause|resume)$/, () => null],
-  ["GET", /^\/jobs$/, (_, query) => page(jobs.jobs().filter((one) => !query.get("state") || one.state === query.get("state") || (query.get("state") === "active" && !one.ended_at)))],
+  ["GET", /^\/jobs$/, (_, query) => page(jobs.jobs().filter((one) => !query.get("state") || one.state === query.get("state")))],
   ["GET", /^\/jobs\/(\d+)$/, ([id]) => jobs.view(Number(id)) ?? problem(404, "not-found", "there is no such job")],
   ["GET", /^\/jobs\/(\d+)\/explain$/, ([id]) => jobs.explain(Number(id))],
-  ["GET", /^\/jobs\/(\d+)\/attempts$/, ([id]) => page(Number(id) === 42 ? jobs.attempts() : [])],
+  ["GET", /^\/jobs\/(\d+)\/attempts$/, ([id]) => ({ job: Number(id), items: Number(id) === 42 ? jobs.attempts() : [], not_listed: 0 })],
   ["GET", /^\/jobs\/(\d+)\/proofs$/, ([id]) => jobs.receipts(Number(id))],
-  ["GET", /^\/desk\/jobs\/(\d+)\/results$/, ([id]) => page(jobs.results(Number(id)))],
+  ["GET", /^\/desk\/jobs\/(\d+)\/results$/, ([id]) => jobs.results(Number(id))],
   ["POST", /^\/desk\/quote$/, quote],
-  ["POST", /^\/desk\/jobs$/, () => ({ job: 42, tasks: 40, reserved: "1" })],
-  ["GET", /^\/desk\/wallet$/, () => ({ address: "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed", balance: "41.5", deposited: "12.25", locked: "7", faucet: true })],
-  ["GET", /^\/desk\/invoices$/, () => page(jobs.jobs().filter((one) => one.ended_at).map((one) => ({ id: String(one.id), at: one.ended_at, job: one.id, what: one.name, paid: one.spent, platform: String(Number(one.spent) * 0.15), returned: String(Number(one.price_max) - Number(one.spent)) })))],
-  ["GET", /^\/files$/, () => page([{ name: "path-tracer", files: 4, bytes: 182_044, made_at: Date.now() - 4e6 }, { name: "measurements", files: 128, bytes: 1.07e9, made_at: Date.now() - 9e7 }])],
+  ["POST", /^\/desk\/jobs$/, () => ({ job: 42, tasks: 40, reserved: "1", deposited: "0", order: null })],
+  ["GET", /^\/desk\/wallet$/, () => ({ address: "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed", balance: "41.5", deposited: "12.25", locked: "7", open_orders: 2, faucet: true, chain: true })],
+  ["GET", /^\/desk\/invoices$/, () => page(jobs.jobs().map((one) => ({ job: one.id, name: one.name, choice: null, template: null, submitted_at: one.submitted_at, ended_at: one.ended_at, state: one.state, cap: one.price_max, paid: one.ended_at ? one.spent : null, fee: one.ended_at ? (Number(one.spent) * 0.15).toFixed(6) : null, refunded: one.ended_at ? (Number(one.price_max) - Number(one.spent)).toFixed(6) : null, order: null, transaction: null, settled_at: null, note: null })))],
+  ["GET", /^\/desk\/wallet\/history$/, () => page(["deposited", "locked", "refunded", "received"].map((kind, index) => ({ time: Math.round(Date.now() / 1000) - index * 4000, block: 90 - index, transaction: `0x${"ab12".repeat(16)}`, index, kind, amount: String(12 / (index + 1)), with: null })))],
+  ["GET", /^\/files$/, () => page([{ name: "path-tracer", files: 4, bytes: 182_044, modified_at: Date.now() - 4e6 }, { name: "measurements", files: 128, bytes: 1.07e9, modified_at: Date.now() - 9e7 }])],
   ["GET", /^\/catalogue$/, () => page(world.templates())],
   ["GET", /^\/catalogue\/([^/]+)$/, ([name]) => world.templates().find((one) => one.name === name) ?? problem(404, "not-found", "there is no such template")],
   ["POST", /^\/catalogue\/([^/]+)\/render$/, () => ({ job: world.templates()[0].job.replaceAll("{{scene}}", "scene.blend").replaceAll("{{frame}}", "1").replaceAll("{{samples}}", "128").replaceAll("{{tiles}}", "4") })],
@@ -74,6 +76,7 @@ const server = createServer(async (request, response) => {
   for await (const _ of request);
   const logs = /^\/jobs\/(\d+)\/logs$/.exec(path);
   if (logs) return response.writeHead(200, { "content-type": "application/x-ndjson" }).end(jobs.log(Number(logs[1])).map((line) => `${JSON.stringify(line)}\n`).join(""));
+  if (path.endsWith("/preview/render")) return response.writeHead(200, { "content-type": "image/png" }).end(readFileSync(join(DIST, "../../docs/images/demo.png")));
   const opened = /^\/desk\/jobs\/(\d+)\/results\/([^/]+)\/(\d+)\/(.+)$/.exec(path);
   if (opened) return result(response, opened);
   for (const [method, pattern, answer] of ROUTES) {
@@ -87,7 +90,6 @@ const server = createServer(async (request, response) => {
 });
 
 function result(response, [, , task, index, path]) {
-  if (task === "render") return response.writeHead(200, { "content-type": "application/octet-stream" }).end(jobs.tile(Number(index)));
   if (path === "loss.csv") return response.end(["step,loss", ...Array.from({ length: 40 }, (_, step) => `${step * 50},${(2.2 * Math.exp(-step / 12) + 0.3 + index * 0.05).toFixed(4)}`)].join("\n"));
   return response.end(path === "out" ? `${664 + Number(index)}\n` : "trained for 2000 steps\nbest loss 0.311 at step 1850\n");
 }

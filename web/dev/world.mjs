@@ -1,5 +1,4 @@
 // A made-up network for looking at pages while nothing real is at hand. Development only: never shipped, never tested with.
-export const HUB = "7".repeat(64);
 const now = () => Date.now();
 const begun = now();
 
@@ -62,6 +61,7 @@ export function machines() {
       telemetry: worker.state === "offline" ? [] : [{ device: 0, load: worker.state === "busy" ? 0.94 : 0.02, temperature: worker.state === "busy" ? 71 + worker.id * 8 : 43, memory_used: 9.4e9 / (worker.id + 1), watts: worker.state === "busy" ? 312 / (worker.id + 1) : 22 }],
       telemetry_at: now() - 2000,
       price: worker.id === 1 ? "0.18" : "market",
+      energy_per_hour: worker.id === 3 ? null : "0.031",
       hours: worker.id === 3 ? "22:00-06:00" : null,
       penalties:
         worker.id === 2
@@ -70,16 +70,13 @@ export function machines() {
     }));
 }
 
-export function earnings(days) {
-  const step = days <= 1 ? 3_600_000 : 86_400_000;
-  const count = days <= 1 ? 24 : Math.min(days, 60);
-  const items = Array.from({ length: count }, (_, index) => {
-    const at = Math.floor(now() / step) * step - (count - 1 - index) * step;
-    const earned = 0.4 + 0.5 * Math.sin(index / 3) ** 2 + (index % 7 === 5 ? 0.4 : 0);
-    return { at, earned: earned.toFixed(6), energy: (earned * 0.27).toFixed(6), tasks: Math.round(earned * 90) };
-  });
-  const sum = (name) => items.reduce((total, item) => total + Number(item[name]), 0).toFixed(6);
-  return { items, earned: sum("earned"), energy: sum("energy") };
+export function earnings(from, to) {
+  const items = [];
+  for (let hour = Math.ceil(from / 3_600_000) * 3_600_000; hour < to; hour += 3_600_000) {
+    const net = Math.max(0, 0.03 + 0.03 * Math.sin(hour / 2e7) + 0.02 * Math.sin(hour / 1.1e8));
+    if (net > 0.01) items.push({ hour, gross: (net / 0.85).toFixed(6), net: net.toFixed(6), tasks: Math.round(net * 90), ran_micros: Math.round(net * 4e10) });
+  }
+  return { worker: 0, items: items.slice(-744), total: items[0], next: null };
 }
 
 export const CLASSES = [
@@ -119,36 +116,31 @@ export function history(name) {
   return { ...view, minutes: series(480, 60_000), hours: series(700, 3_600_000) };
 }
 
+const regions = [
+  { region: "eu-central", workers: 21, slots: 48, busy: 17, slots_busy: 31 },
+  { region: "eu-west", workers: 12, slots: 19, busy: 8, slots_busy: 9 },
+  { region: "us-east", workers: 17, slots: 30, busy: 14, slots_busy: 22 },
+  { region: "us-west", workers: 9, slots: 14, busy: 3, slots_busy: 3 },
+  { region: "asia-east", workers: 8, slots: 16, busy: 7, slots_busy: 12 },
+  { region: "au", workers: 3, slots: 8, busy: 0, slots_busy: 0 },
+  { region: "sa-east", workers: 2, slots: 2, busy: 1, slots_busy: 1 },
+  { region: "home", workers: 4, slots: 6, busy: 2, slots_busy: 3 },
+];
+
 export function status(jobs) {
-  const busy = 81;
   return {
+    at: now(),
     version: "0.1.0",
-    accepting: true,
-    reason: null,
-    workers: { available: 31, busy: 44, paused: 4, probation: 1, offline: 12 },
-    slots: 143,
-    slots_busy: busy,
-    jobs_running: jobs.filter((job) => job.state === "running").length + 11,
-    jobs_done: 18_204,
-    tasks_waiting: 25,
-    tasks_running: 92,
-    tasks_done: 2_418_330,
-    throughput: Array.from({ length: 60 }, (_, index) => ({ at: now() - (60 - index) * 60_000, done: Math.round(410 + 120 * Math.sin(index / 6) + 40 * Math.sin(index * 2.1)) })),
-    verification: { judged: 2_418_330, checked: 131_006, agreed: 130_988, refuted: 18, slashed: "90" },
+    workers: { known: 92, online: 80, busy: 44, idle: 31, resting: 5 },
+    classes: prices(),
+    regions,
+    tasks: { queued: 25, running: 92, done: 2_418_330, done_last_minute: 431, done_last_hour: 24_880 },
+    jobs: { running: jobs.filter((job) => job.state === "running").length + 11, submitted: 18_990, done: 18_204, failed: 310, cancelled: 463 },
+    checks: { drawn: 2_418_330, audited: 131_006, contested: 29, refuted: 18, wrong: 31, overhead_per_mille: 54 },
     paid: "18442.318",
+    history: Array.from({ length: 288 }, (_, index) => ({ at: now() - (288 - index) * 300_000, workers: 80, slots: 143, busy: 81, queued: 3, jobs: 12, tasks_done: Math.round(2050 + 600 * Math.sin(index / 30) + 200 * Math.sin(index * 0.9)), audited: 100, refuted: 0, paid: "3.1" })),
   };
 }
-
-export const regions = () => [
-  { region: "eu-central", workers: 21, slots: 48, busy: 31 },
-  { region: "eu-west", workers: 12, slots: 19, busy: 9 },
-  { region: "us-east", workers: 17, slots: 30, busy: 22 },
-  { region: "us-west", workers: 9, slots: 14, busy: 3 },
-  { region: "asia-east", workers: 8, slots: 16, busy: 12 },
-  { region: "au", workers: 3, slots: 8, busy: 0 },
-  { region: "sa-east", workers: 2, slots: 2, busy: 1 },
-  { region: "home", workers: 4, slots: 6, busy: 3 },
-];
 
 export const templates = () => [
   {
@@ -162,19 +154,20 @@ export const templates = () => [
       properties: {
         scene: { type: "file", title: "Scene", description: "A .blend file with its textures packed" },
         frame: { type: "integer", title: "Frame", default: 1, minimum: 0 },
-        samples: { type: "integer", title: "Samples", default: 128, minimum: 1, maximum: 8192, unit: "for each pixel" },
+        samples: { type: "integer", title: "Samples", default: 128, minimum: 1, maximum: 8192 },
         tiles: { type: "integer", title: "Tiles across and down", default: 4, minimum: 1, maximum: 16 },
         denoise: { type: "boolean", title: "Denoise", default: true, description: "after the tiles are merged" },
       },
       required: ["scene", "frame"],
+      order: ["scene", "frame", "samples", "tiles", "denoise"],
     },
     job: 'name = "still"\n\n[budget]\nprice_max = "2 GLN"\n\n[[task]]\nname = "still"\nruntime = "blender"\nprogram = "{{scene}}"\n\n[task.blender]\nframes = "{{frame}}"\nsamples = {{samples}}\nsplit = { tiles = [{{tiles}}, {{tiles}}] }\n',
     runs: 412,
     typical: { cost: "0.42", time_ms: 184_000 },
   },
-  { name: "train-lora", title: "Fine-tune with LoRA", kind: "train", about: "Adapters for a language model on your own text. Checkpoints move with it if a machine leaves.", author: "orchard", picture: null, inputs: { properties: {}, required: [] }, job: 'name = "lora"\n', runs: 96, typical: { cost: "3.1", time_ms: 5_400_000 } },
-  { name: "sweep-rates", title: "Sweep over learning rates", kind: "sweep", about: "The same training for each value, side by side, and a table of what came out.", author: "millpond", picture: null, inputs: { properties: {}, required: [] }, job: 'name = "sweep"\n', runs: 31, typical: { cost: "1.2", time_ms: 1_900_000 } },
-  { name: "count-words", title: "Count words, map and reduce", kind: "workflow", about: "Split a text, count each part, merge. A first graph of tasks to play with.", author: "gleaner", picture: null, inputs: { properties: {}, required: [] }, job: 'name = "words"\n', runs: 0, typical: null },
+  { name: "train-lora", title: "Fine-tune with LoRA", kind: "train", about: "Adapters for a language model on your own text. Checkpoints move with it if a machine leaves.", author: "orchard", picture: null, inputs: { properties: {}, required: [], order: [] }, job: 'name = "lora"\n', runs: 96, typical: { cost: "3.1", time_ms: 5_400_000 } },
+  { name: "sweep-rates", title: "Sweep over learning rates", kind: "sweep", about: "The same training for each value, side by side, and a table of what came out.", author: "millpond", picture: null, inputs: { properties: {}, required: [], order: [] }, job: 'name = "sweep"\n', runs: 31, typical: { cost: "1.2", time_ms: 1_900_000 } },
+  { name: "count-words", title: "Count words, map and reduce", kind: "workflow", about: "Split a text, count each part, merge. A first graph of tasks to play with.", author: "gleaner", picture: null, inputs: { properties: {}, required: [], order: [] }, job: 'name = "words"\n', runs: 0, typical: null },
 ];
 
 export { begun };

@@ -144,8 +144,19 @@ impl Client {
 
     /// A page of a job's results: those of one `[[task]]`, or of all, from the cursor `from` on.
     pub async fn results(&self, job: JobId, task: Option<&str>, from: u64) -> Result<ResultsPage, Error> {
+        self.some_results(job, task, from, RESULTS_PER_PAGE).await
+    }
+
+    /// The same of so many elements, done or not. A cursor is the number of the `[[task]]` times 2³², and the element.
+    pub async fn some_results(
+        &self,
+        job: JobId,
+        task: Option<&str>,
+        from: u64,
+        elements: u32,
+    ) -> Result<ResultsPage, Error> {
         let request = self.request(Method::GET, &format!("/jobs/{job}/results"));
-        let request = request.query(&[("from", from), ("limit", u64::from(RESULTS_PER_PAGE))]);
+        let request = request.query(&[("from", from), ("limit", u64::from(elements))]);
         let request = if let Some(task) = task { request.query(&[("task", task)]) } else { request };
         self.connection.json(request).await
     }

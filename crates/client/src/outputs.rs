@@ -68,6 +68,20 @@ impl Outputs {
         looking.await.unwrap_or_else(|_| Err(self.defect()))
     }
 
+    /// One file of an output.
+    pub async fn find(&self, result: &ResultView, path: &str) -> Result<Option<OutputFile>, Error> {
+        let (outputs, result, path) = (self.clone(), result.clone(), path.to_owned());
+        let looking = tokio::task::spawn_blocking(move || outputs.look(&result)?.find(&path));
+        looking.await.unwrap_or_else(|_| Err(self.defect()))
+    }
+
+    /// What is in an output of one file, if it has just so many bytes; nothing otherwise.
+    pub async fn only(&self, result: &ResultView, bytes: u64) -> Result<Vec<u8>, Error> {
+        let (outputs, result) = (self.clone(), result.clone());
+        let reading = tokio::task::spawn_blocking(move || outputs.look(&result)?.only(bytes));
+        reading.await.unwrap_or_else(|_| Err(self.defect()))
+    }
+
     /// What is in a file of an output, piece by piece. An output without such a file has nothing in it: ask [`Self::files`].
     pub fn stream(&self, result: &ResultView, path: &str) -> impl Stream<Item = Result<Bytes, Error>> + Send + use<> {
         let (outputs, result, path) = (self.clone(), result.clone(), path.to_owned());
@@ -85,14 +99,7 @@ impl Outputs {
     /// The first bytes of a file of an output, at most so many.
     pub async fn head(&self, result: &ResultView, path: &str, bytes_max: usize) -> Result<Vec<u8>, Error> {
         let (outputs, result, path) = (self.clone(), result.clone(), path.to_owned());
-        let reading = tokio::task::spawn_blocking(move || {
-            let mut head = Vec::new();
-            outputs.look(&result)?.content(&path, |bytes| {
-                head.extend_from_slice(&bytes[..bytes.len().min(bytes_max - head.len())]);
-                head.len() < bytes_max
-            })?;
-            Ok(head)
-        });
+        let reading = tokio::task::spawn_blocking(move || outputs.look(&result)?.read(&path, bytes_max));
         reading.await.unwrap_or_else(|_| Err(self.defect()))
     }
 
@@ -158,20 +165,57 @@ impl Look {
 
     /// Its files, at most so many of them.
     pub fn files(&self, files_max: usize) -> Result<Vec<OutputFile>, Error> {
+        let mut files = Vec::new();
+        self.each_file(|file| {
+            files.push(file);
+            files.len() < files_max
+        })?;
+        Ok(files)
+    }
+
+    /// One of its files.
+    pub fn find(&self, path: &str) -> Result<Option<OutputFile>, Error> {
+        let mut found = None;
+        self.each_file(|file| {
+            if file.path == path {
+                found = Some(file);
+            }
+            found.is_none()
+        })?;
+        Ok(found)
+    }
+
+    fn each_file(&self, mut each: impl FnMut(OutputFile) -> bool) -> Result<(), Error> {
         let there = match self {
             Self::Here(bytes) => {
-                return Ok(vec![OutputFile { path: parcel::ONLY_FILE.to_owned(), bytes: bytes.len() as u64 }]);
+                each(OutputFile { path: parcel::ONLY_FILE.to_owned(), bytes: bytes.len() as u64 });
+                return Ok(());
             }
             Self::There(there) => there,
         };
-        let mut files = Vec::new();
         let each = |file: &unpack::File<'_>| {
             let path = String::from_utf8_lossy(file.path).replace('\0', "/");
-            files.push(OutputFile { path, bytes: file.bytes });
-            files.len() < files_max
+            each(OutputFile { path, bytes: file.bytes })
         };
-        unpack::files(&there.root, &there.source, each).map_err(|error| there.failed(error))?;
-        Ok(files)
+        unpack::files(&there.root, &there.source, each).map_err(|error| there.failed(error))
+    }
+
+    /// The first bytes of a file, at most so many.
+    pub fn read(&self, path: &str, bytes_max: usize) -> Result<Vec<u8>, Error> {
+        let mut read = Vec::new();
+        self.content(path, |bytes| {
+            read.extend_from_slice(&bytes[..bytes.len().min(bytes_max - read.len())]);
+            read.len() < bytes_max
+        })?;
+        Ok(read)
+    }
+
+    /// What is in its one file, if it has just so many bytes; nothing otherwise.
+    fn only(&self, bytes: u64) -> Result<Vec<u8>, Error> {
+        match &self.files(2)?[..] {
+            [only] if only.bytes == bytes => self.read(&only.path, usize::try_from(bytes).unwrap_or(0)),
+            _ => Ok(Vec::new()),
+        }
     }
 
     /// What is in a file, piece by piece as long as `each` wants more. False if there is no such file.

@@ -30,6 +30,12 @@ impl Canvas {
         Some(Self { extent, width, height, pixels })
     }
 
+    /// How many bytes the tile at this position has, if there is a picture of these tiles whose pixels take at most so many.
+    pub fn tile_bytes_of(extent: &Extent, index: u32, bytes_max: u64) -> Option<u64> {
+        picture_bytes(extent).filter(|bytes| *bytes <= bytes_max)?;
+        tile_bytes(extent, index)
+    }
+
     /// How many bytes the tile at this position has, if it is one of a picture; none if there is no such tile.
     pub fn tile_bytes(&self, index: u32) -> Option<u64> {
         tile_bytes(&self.extent, index)

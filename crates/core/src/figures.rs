@@ -6,7 +6,6 @@ use gleaner_wire::figures::{RegionFigure, WorkersFigure};
 use gleaner_wire::{Amount, JobId, Micros, State, WorkerId};
 
 use crate::job::Tally;
-use crate::ledger::Account;
 use crate::state::Core;
 
 /// Regions that are told apart; workers name them themselves, so there may be many.
@@ -21,8 +20,6 @@ pub struct Supply {
     pub regions: Vec<RegionFigure>,
     /// What all of them have earned, ever.
     pub earned: Amount,
-    /// What the platform has earned and not taken out.
-    pub platform: Amount,
 }
 
 /// A worker's part in a job that is not archived.
@@ -45,7 +42,7 @@ pub struct Part {
 impl Core {
     /// Counts all workers. It takes longer the more there are, so it is asked for every few seconds and not more often.
     pub fn supply(&self) -> Supply {
-        let mut supply = Supply { platform: self.ledger.balance(&Account::Platform), ..Supply::default() };
+        let mut supply = Supply::default();
         let mut regions: BTreeMap<&str, RegionFigure> = BTreeMap::new();
         supply.workers.known = self.workers.len() as u64;
         for (worker, id) in self.workers.iter().zip((0..).map(WorkerId)) {

@@ -5,7 +5,7 @@ use gleaner_wire::api::{
     AuditsView, ChecksView, FailureView, GroupView, JobState, JobSummary, JobView, LedgerView, MarketView, TallyView,
     WorkerView,
 };
-use gleaner_wire::{Amount, AttemptId, InputSpec, JobId, Output, TaskId, WorkerId, WorkerKey};
+use gleaner_wire::{Amount, AttemptId, InputSpec, JobId, Output, State, TaskId, WorkerId, WorkerKey};
 
 use crate::attempt::Why;
 use crate::audit::Verdict;
@@ -66,10 +66,16 @@ impl Core {
         })
     }
 
-    /// The most recent failure of a job.
-    pub fn last_failure(&self, id: JobId) -> Option<FailureView> {
+    /// A failed attempt of a job, while it is remembered.
+    pub fn failure(&self, id: JobId, attempt: AttemptId) -> Option<FailureView> {
         let job = self.jobs.get(&id)?;
-        job.failures.back().map(|failure| self.failure_view(job, failure))
+        let failure = job.failures.iter().rev().find(|failure| failure.attempt == attempt)?;
+        Some(self.failure_view(job, failure))
+    }
+
+    /// Who pays for a job.
+    pub fn requester(&self, id: JobId) -> Option<&str> {
+        self.jobs.get(&id).map(|job| self.share.name(job.requester))
     }
 
     /// The name of a group.
@@ -168,6 +174,12 @@ impl Core {
     /// The name of a worker.
     pub fn worker_name(&self, id: WorkerId) -> Option<&str> {
         self.workers.get(id.0 as usize).map(|worker| worker.offer.name.as_str())
+    }
+
+    /// The name of a worker, its state and how many attempts it holds.
+    pub fn worker_standing(&self, id: WorkerId) -> Option<(&str, State, u64)> {
+        let worker = self.workers.get(id.0 as usize)?;
+        Some((&worker.offer.name, worker.state, worker.attempts.len() as u64))
     }
 
     /// One worker.

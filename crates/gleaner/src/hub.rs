@@ -1,4 +1,5 @@
 //! `gleaner hub`: runs a hub until Ctrl-C.
+mod desk;
 mod managed;
 
 use std::net::SocketAddr;
@@ -94,6 +95,9 @@ pub struct Args {
     /// Listen on an address that other machines reach, although HTTP is not encrypted
     #[arg(long)]
     allow_remote: bool,
+    /// Let webhooks lead to addresses that are not public, and be sent over plain HTTP
+    #[arg(long)]
+    private_webhooks: bool,
     #[command(flatten)]
     managed: managed::Args,
 }
@@ -223,6 +227,8 @@ pub async fn perform(settings: &Settings, args: &Args) -> Result<ExitCode> {
             ..Params::default()
         },
         managed: args.managed.config(),
+        extra: Some(desk::beside()),
+        webhooks_private: args.private_webhooks,
         ..gleaner_hub::Config::new(&folder, args.listen)
     };
     let mut hub = gleaner_hub::start(config).await?;

@@ -43,6 +43,8 @@ pub struct Config {
     pub managed: ManagedConfig,
     /// Rooms beside the hub that answer requests too, if there are any.
     pub extra: Option<Extra>,
+    /// Whether webhooks may lead into networks that are not public, and be sent without encryption.
+    pub webhooks_private: bool,
     /// What the core goes by. Fixed when the journal is made; later values are ignored.
     pub params: Params,
 }
@@ -66,6 +68,7 @@ impl Config {
             fiat: None,
             managed: ManagedConfig::default(),
             extra: None,
+            webhooks_private: false,
             params: Params::default(),
         }
     }

@@ -1,11 +1,12 @@
 //! A running hub: what starts it, what stops it, and nothing in between.
+use crate::answers::Answers;
 use crate::data::{self, Data};
 use crate::extra::Place;
 use crate::http::{Prices, Shared, router, serve};
 use crate::inbox::{self, Inbox, Limits, Sftp};
 use crate::journal::{Archive, Journal};
 use crate::keeper::{Ending, Keeper, Parts, channel};
-use crate::live::Live;
+use crate::live::{Live, Postman};
 use crate::lock::FolderLock;
 use crate::managed::{self, DemandBell};
 use crate::metrics::Metrics;
@@ -14,7 +15,7 @@ use crate::proof::{Drawer, Drawing, Rounds};
 use crate::screen::Screener;
 use crate::status::Status;
 use crate::token::Tokens;
-use crate::{Config, Error, attempts, logs};
+use crate::{Config, Error, attempts, figures, logs, webhooks};
 use gleaner_chain::rpc::Server;
 use gleaner_core::Params;
 use gleaner_data::net::relay::Relay;
@@ -29,6 +30,8 @@ use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
 use tokio::sync::{oneshot, watch};
 
+/// Numbers of live events that a hub may use up for each millisecond of its life.
+const LIVE_NUMBERS_PER_MS: u64 = 1000;
 /// How long a hub that stops waits for its store to be let go of, and how often it looks.
 const LET_GO_TIME_MAX: Duration = Duration::from_secs(30);
 const LET_GO_PAUSE: Duration = Duration::from_millis(5);
@@ -72,7 +75,7 @@ pub async fn start(config: Config) -> Result<Hub, Error> {
     let (relay_at, sftp_at, confirmations) = (config.relay, config.sftp, config.anchor_confirmations);
     let (managed, extra) = (config.managed.clone(), config.extra.clone());
     let opening = tokio::task::spawn_blocking(move || open(&config, lock, runtime, ending_seen, stopping_seen));
-    let Opened { keeper, mut shared, drawing, token_file, journal_path } =
+    let Opened { keeper, mut shared, drawing, postman, ended, courier, token_file, journal_path } =
         opening.await.map_err(|_| Error::Defect)??;
     let (bell, demand) = (keeper.bell(), keeper.demand_bell());
     let archive = shared.archive.clone();
@@ -102,6 +105,9 @@ pub async fn start(config: Config) -> Result<Hub, Error> {
     if let Some(money) = &shared.money {
         money.start(shared.keeper.clone(), shared.receipts(), stopping.subscribe());
     }
+    tokio::spawn(postman.run(stopping.subscribe()));
+    tokio::spawn(courier.run(shared.keeper.clone(), shared.archive.clone(), stopping.subscribe()));
+    tokio::spawn(Arc::clone(&shared.figures).attend(ended, stopping.subscribe()));
     tokio::spawn(drawing.run(shared.keeper.clone(), shared.money.clone(), stopping.subscribe()));
     let beside = match &extra {
         Some(extra) => Some(extra.open(&Place::of(address, &token_file, &dir))?),
@@ -157,6 +163,9 @@ struct Opened {
     keeper: Keeper,
     shared: Shared,
     drawing: Drawing,
+    postman: Postman,
+    ended: figures::Ended,
+    courier: webhooks::Courier,
     token_file: PathBuf,
     journal_path: PathBuf,
 }
@@ -192,12 +201,21 @@ fn open(
     let metrics = Arc::new(Metrics::new());
     let logs_dir = dir.join("logs");
     let (log_writer, log_reader) = logs::open(&logs_dir, Arc::clone(&metrics)).map_err(folder(&logs_dir))?;
+    // Numbers of events grow over restarts, and fit into the numbers of JSON.
+    let (live, postman) = Live::new(crate::clock::wall_ms().saturating_mul(LIVE_NUMBERS_PER_MS));
     let attempts_path = dir.join("attempts.db");
-    let (attempt_notes, attempts) = attempts::open(&attempts_path, Arc::clone(&metrics))
+    let (attempt_notes, attempts) = attempts::open(&attempts_path, Arc::clone(&metrics), live.clone())
         .map_err(|source| Error::Records { path: attempts_path, source })?;
     let status = Arc::new(Status::default());
     let (handle, inbox) = channel(Arc::clone(&status));
-    let live = Live::new();
+    let answers_path = dir.join("answers.db");
+    let answers = Answers::open(&answers_path).map_err(|source| Error::Records { path: answers_path, source })?;
+    let hooks_path = dir.join("webhooks.db");
+    let (webhooks, webhook_bell, courier) = webhooks::open(&hooks_path, config.webhooks_private, Arc::clone(&metrics))
+        .map_err(|source| Error::Records { path: hooks_path, source })?;
+    let figures_path = dir.join("figures.db");
+    let (figures, endings, ended) = figures::open(&figures_path, handle.clone(), archive.clone(), live.clone())
+        .map_err(|source| Error::Records { path: figures_path, source })?;
     let (of_tests, tested) = (Arc::clone(&metrics), Arc::clone(&data));
     let screener = Screener::open(dir, tested, handle.clone(), of_tests, runtime.clone(), stopping.clone())?;
     let rounds_path = dir.join("rounds.db");
@@ -216,6 +234,8 @@ fn open(
         live: live.clone(),
         logs: log_writer,
         attempts: attempt_notes,
+        endings,
+        webhooks: webhook_bell,
         metrics: Arc::clone(&metrics),
         status,
         ending,
@@ -236,6 +256,9 @@ fn open(
         logs: log_reader,
         attempts,
         live,
+        figures,
+        answers,
+        webhooks,
         money: None,
         metrics,
         prices: Prices::default(),
@@ -243,7 +266,7 @@ fn open(
         lease_ms,
         stopping,
     };
-    Ok(Opened { keeper, shared, drawing, token_file, journal_path })
+    Ok(Opened { keeper, shared, drawing, postman, ended, courier, token_file, journal_path })
 }
 
 impl Hub {

@@ -5,12 +5,14 @@
 //!
 //! One thread, the keeper, owns the core and the journal; everything else talks to it through bounded channels.
 
+mod answers;
 mod attempts;
 mod clock;
 mod config;
 mod data;
 mod error;
 mod extra;
+mod figures;
 mod http;
 mod hub;
 mod inbox;
@@ -27,6 +29,7 @@ mod screen;
 mod session;
 mod status;
 mod token;
+mod webhooks;
 
 pub use config::{Bucket, Config};
 pub use error::Error;

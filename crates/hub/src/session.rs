@@ -74,7 +74,10 @@ struct Proved {
     operation_id = "join_as_worker",
     tag = "machines",
     summary = "A worker's WebSocket: postcard messages, after it has proved its key",
-    responses((status = 101, description = "The hub's challenge comes first"), (status = 400, description = "`bad-request`: this path speaks WebSocket"))
+    responses(
+        (status = 101, description = "The hub's challenge comes first"),
+        (status = 400, description = "`bad-request`: this path speaks WebSocket")
+    )
 )]
 pub(crate) async fn connect(
     State(shared): State<Arc<Shared>>,

@@ -25,8 +25,8 @@ pub struct StatusView {
     pub jobs: JobsFigure,
     /// How results are checked.
     pub checks: ChecksFigure,
-    /// What was paid for work, ever.
-    pub paid: PaidFigure,
+    /// What workers were paid, ever.
+    pub paid: Amount,
 }
 
 /// Workers.
@@ -131,16 +131,6 @@ pub struct ChecksFigure {
     pub wrong: u64,
     /// What checking costs: results computed again for each thousand that lots were drawn for.
     pub overhead_per_mille: u64,
-}
-
-/// What was paid for work, ever.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct PaidFigure {
-    /// To workers.
-    pub workers: Amount,
-    /// To the platform.
-    pub platform: Amount,
 }
 
 /// The network over five minutes.

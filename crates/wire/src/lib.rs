@@ -43,6 +43,7 @@ pub mod progress;
 pub mod query;
 pub mod receipt;
 pub mod render;
+pub mod webhook;
 
 pub use address::{Address, AddressError};
 pub use amount::{Amount, AmountError};

@@ -1,4 +1,5 @@
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMemo } from "react";
 import * as hub from "../api/hub";
 import { words } from "../api/http";
 import type { SecurityEvent } from "../api/pending";
@@ -20,8 +21,24 @@ export function Sessions() {
     onError: (error) => say(words(error)),
     onSettled: () => cache.invalidateQueries({ queryKey: ["account"] }),
   });
+  const others = useMutation({
+    mutationFn: hub.endOtherSessions,
+    onSuccess: () => say("All other sessions have ended."),
+    onError: (error) => say(words(error)),
+    onSettled: () => cache.invalidateQueries({ queryKey: ["account"] }),
+  });
+  const several = (sessions.data?.items.length ?? 0) > 1;
   return (
-    <Bed title="Where you are signed in">
+    <Bed
+      title="Where you are signed in"
+      actions={
+        several ? (
+          <button type="button" className="button small danger" disabled={others.isPending} onClick={() => others.mutate()}>
+            End all others
+          </button>
+        ) : undefined
+      }
+    >
       <Answer query={sessions} what="sessions">
         {(page) => (
           <ul className="list">
@@ -88,12 +105,18 @@ const COLUMNS: Column<SecurityEvent>[] = [
 ];
 
 export function Log() {
-  const events = useQuery(queries.securityEvents);
+  const events = useInfiniteQuery(queries.securityEvents);
+  const rows = useMemo(() => events.data?.pages.flatMap((page) => page.items) ?? [], [events.data]);
   return (
     <Bed flush title="Security log" lead="What concerns the safety of your account. If something here was not you, end that session and change your passphrase.">
       <Answer query={events} what="the log">
-        {(page) => (page.items.length > 0 ? <DataTable rows={page.items} columns={COLUMNS} id={(event) => String(event.id)} label="Security log" /> : <Empty title="Nothing yet" />)}
+        {() => (rows.length > 0 ? <DataTable rows={rows} columns={COLUMNS} id={(event) => String(event.id)} label="Security log" /> : <Empty title="Nothing yet" />)}
       </Answer>
+      {events.hasNextPage ? (
+        <button type="button" className="button small older" disabled={events.isFetchingNextPage} onClick={() => void events.fetchNextPage()}>
+          Older events
+        </button>
+      ) : null}
     </Bed>
   );
 }

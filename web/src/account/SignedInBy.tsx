@@ -8,6 +8,7 @@ import * as queries from "../api/queries";
 import { say } from "../app/toast";
 import { Answer, Bed, Copy, Field, Trouble } from "../ui/parts";
 import { Pill, When } from "../ui/words";
+import { Passphrase } from "./Passphrase";
 import { ethereum, walletAddress, walletSignature, walletWords } from "./ethereum";
 import { hasPasskeys, makePasskey } from "./passkey";
 import { modules } from "./qr";
@@ -15,7 +16,10 @@ import { modules } from "./qr";
 export function SignedInBy({ session }: { session: Session }) {
   return (
     <div className="columns">
-      <SecondFactor session={session} />
+      <div className="stack">
+        <SecondFactor session={session} />
+        <Passphrase />
+      </div>
       <div className="stack">
         <Passkeys />
         <Wallets />

@@ -68,13 +68,17 @@ export interface Asked {
 
 /** Sends a request and gives the answer, whatever its status. */
 export async function send(path: string, asked: Asked = {}): Promise<Response> {
+  return sendTo(address(path), asked);
+}
+
+async function sendTo(where: string, asked: Asked): Promise<Response> {
   const method = asked.method ?? "GET";
   const headers = new Headers(asked.headers);
   if (asked.json !== undefined) headers.set("content-type", "application/json");
   if (csrf && method !== "GET" && method !== "HEAD") headers.set("x-gleaner-csrf", csrf);
   const body = asked.json !== undefined ? JSON.stringify(asked.json) : asked.body;
   try {
-    return await fetch(address(path), { method, headers, body, signal: asked.signal, credentials: "same-origin" });
+    return await fetch(where, { method, headers, body, signal: asked.signal, credentials: "same-origin" });
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
     throw new Unreachable();
@@ -84,6 +88,14 @@ export async function send(path: string, asked: Asked = {}): Promise<Response> {
 /** Sends a request; a refusal is an error. */
 export async function call(path: string, asked: Asked = {}): Promise<Response> {
   const response = await send(path, asked);
+  if (!response.ok) throw await refusal(response);
+  return response;
+}
+
+/** Fetches from an address that the hub itself gave, such as the `href` of a result; never from another host. */
+export async function callAt(href: string): Promise<Response> {
+  if (!href.startsWith(`${ROOT}/`)) throw new Error(`The hub named an address that is not its own: ${href}`);
+  const response = await sendTo(href, {});
   if (!response.ok) throw await refusal(response);
   return response;
 }

@@ -1,7 +1,6 @@
 // Every route that the page uses. No other module knows an address.
-import { address, ask, type Asked, call, part, parts, question, Refusal, refusal, send } from "./http";
+import { address, ask, type Asked, call, callAt, part, parts, question, Refusal, refusal, send } from "./http";
 import type * as pending from "./pending";
-import type { TaskReceipt } from "./receipt";
 import type * as views from "./views";
 
 const post = (json: unknown = {}, headers?: Record<string, string>): Asked => ({ method: "POST", json, headers });
@@ -24,18 +23,18 @@ export const signIn = (name: string, passphrase: string, code?: string) =>
 export const signOut = () => ask<unknown>("/session", remove);
 export const walletChallenge = (owner: string) =>
   ask<{ message: string; nonce: string }>("/session/wallet/challenge", post({ address: owner }));
-export const walletSignIn = (message: string, signature: string) =>
-  ask<unknown>("/session/wallet", post({ message, signature }));
+export const walletSignIn = (message: string, signature: string, code?: string) =>
+  ask<unknown>("/session/wallet", post({ message, signature, ...(code ? { code } : {}) }));
 export const passkeyChallenge = () => ask<unknown>("/session/passkey/challenge", post());
 export const passkeySignIn = (credential: unknown) => ask<unknown>("/session/passkey", post({ credential }));
 
 // The account
 
-export const wallets = () => ask<pending.Page<pending.LinkedWallet>>("/account/wallets");
+export const wallets = () => ask<views.Page<pending.LinkedWallet>>("/account/wallets");
 export const linkWallet = (message: string, signature: string) =>
   ask<unknown>("/account/wallets", post({ message, signature }));
 export const unlinkWallet = (owner: string) => ask<unknown>(`/account/wallets/${part(owner)}`, remove);
-export const passkeys = () => ask<pending.Page<pending.PasskeyView>>("/account/passkeys");
+export const passkeys = () => ask<views.Page<pending.PasskeyView>>("/account/passkeys");
 export const newPasskeyChallenge = () => ask<unknown>("/account/passkeys/challenge", post());
 export const addPasskey = (label: string, credential: unknown) =>
   ask<unknown>("/account/passkeys", post({ label, credential }));
@@ -44,13 +43,16 @@ export const startTotp = () => ask<{ secret: string; uri: string }>("/account/to
 export const confirmTotp = (code: string) =>
   ask<{ recovery_codes: string[] }>("/account/totp/confirm", post({ code }));
 export const endTotp = (code: string) => ask<unknown>("/account/totp", { method: "DELETE", json: { code } });
-export const tokens = () => ask<pending.Page<pending.TokenView>>("/account/tokens");
+export const tokens = () => ask<views.Page<pending.TokenView>>("/account/tokens");
 export const makeToken = (wanted: TokenWanted) => ask<pending.TokenMade>("/account/tokens", post(wanted));
 export const removeToken = (id: number) => ask<unknown>(`/account/tokens/${part(id)}`, remove);
-export const sessions = () => ask<pending.Page<pending.SessionView>>("/account/sessions");
+export const sessions = () => ask<views.Page<pending.SessionView>>("/account/sessions");
 export const endSession = (id: string) => ask<unknown>(`/account/sessions/${part(id)}`, remove);
+export const endOtherSessions = () => ask<unknown>("/account/sessions", remove);
+export const changePassphrase = (old: string, passphrase: string) =>
+  ask<unknown>("/account/passphrase", { method: "PUT", json: { ...(old ? { old } : {}), new: passphrase } });
 export const securityEvents = (cursor?: string | null) =>
-  ask<pending.Page<pending.SecurityEvent>>(`/account/events${question({ cursor })}`);
+  ask<views.Page<pending.SecurityEvent>>(`/account/events${question({ cursor })}`);
 
 export interface TokenWanted {
   label: string;
@@ -61,14 +63,12 @@ export interface TokenWanted {
 // Jobs
 
 export const jobs = (asked: { state?: string; cursor?: string | null; limit?: number }) =>
-  ask<pending.Page<views.JobSummary>>(`/jobs${question(asked)}`);
+  ask<views.Page<views.JobSummary>>(`/jobs${question(asked)}`);
 export const job = (id: number) => ask<views.JobView>(`/jobs/${id}`);
 export const explain = (id: number) => ask<views.ExplainView>(`/jobs/${id}/explain`);
-export const graph = (id: number) => ask<pending.GraphView>(`/jobs/${id}/graph`);
-export const attempts = (id: number, cursor?: string | null) =>
-  ask<pending.Page<pending.AttemptView>>(`/jobs/${id}/attempts${question({ cursor, limit: 1000 })}`);
+export const attempts = (id: number) => ask<views.AttemptsView>(`/jobs/${id}/attempts`);
 export const proofs = (id: number, first: number, count: number) =>
-  ask<TaskReceipt[]>(`/jobs/${id}/proofs${question({ first, count })}`);
+  ask<views.TaskReceipt[]>(`/jobs/${id}/proofs${question({ first, count })}`);
 export const cancel = (id: number) => ask<unknown>(`/jobs/${id}/cancel`, post());
 
 /** The log of a job after so many lines, one JSON object a line; it stays open until the job has ended. */
@@ -82,10 +82,8 @@ export async function followLogs(id: number, after: number, signal: AbortSignal)
 export const quote = (file: string, folder?: string) =>
   ask<pending.DeskQuote>("/desk/quote", post({ job: file, ...(folder ? { folder } : {}) }));
 export const submit = (wanted: Submission, key: string) =>
-  ask<views.Submitted>("/desk/jobs", post(wanted, { "idempotency-key": key }));
-export const results = (id: number) => ask<pending.Page<pending.ResultItem>>(`/desk/jobs/${id}/results`);
-export const resultAddress = (id: number, item: pending.ResultItem) =>
-  address(`/desk/jobs/${id}/results/${part(item.task)}/${item.index}/${parts(item.path)}`);
+  ask<pending.Ordered>("/desk/jobs", post(wanted, { "idempotency-key": key }));
+export const results = (id: number, cursor?: string | null) => ask<pending.ResultItems>(`/desk/jobs/${id}/results${question({ cursor })}`);
 export const archiveAddress = (id: number) => address(`/desk/jobs/${id}/archive`);
 export const wallet = () => ask<pending.DeskWallet>("/desk/wallet");
 export const fillWallet = (key: string) => ask<unknown>("/desk/wallet/faucet", post({}, { "idempotency-key": key }));
@@ -93,8 +91,9 @@ export const deposit = (amount: string, key: string) =>
   ask<unknown>("/desk/wallet/deposit", post({ amount }, { "idempotency-key": key }));
 export const withdraw = (amount: string, key: string) =>
   ask<unknown>("/desk/wallet/withdraw", post({ amount }, { "idempotency-key": key }));
+export const walletHistory = () => ask<views.Page<pending.WalletLine>>("/desk/wallet/history");
 export const invoices = (cursor?: string | null) =>
-  ask<pending.Page<pending.Invoice>>(`/desk/invoices${question({ cursor })}`);
+  ask<views.Page<pending.Invoice>>(`/desk/invoices${question({ cursor })}`);
 export const invoicesAddress = () => address("/desk/invoices.csv");
 
 export interface Submission {
@@ -106,7 +105,7 @@ export interface Submission {
 
 // Files
 
-export const files = () => ask<pending.Page<pending.FileView>>("/files");
+export const files = () => ask<views.Page<pending.FileTree>>("/files");
 export const removeFiles = (name: string) => ask<unknown>(`/files/${part(name)}`, remove);
 
 /** How many bytes of a file the hub has already. */
@@ -141,9 +140,9 @@ export interface Piece {
 
 // Machines
 
-export const machines = () => ask<pending.Page<pending.MachineView>>("/machines");
+export const machines = () => ask<views.Page<pending.MachineView>>("/machines");
 export const earnings = (worker: number, from: number, to: number) =>
-  ask<pending.Earnings>(`/machines/${worker}/earnings${question({ from, to })}`);
+  ask<pending.EarningsView>(`/machines/${worker}/earnings${question({ from, to })}`);
 export const setMachine = (worker: number, settings: { price?: string; hours?: string }) =>
   ask<unknown>(`/machines/${worker}/settings`, { method: "PUT", json: settings });
 export const pause = (worker: number) => ask<unknown>(`/machines/${worker}/pause`, post());
@@ -154,11 +153,11 @@ export const evidenceAddress = (hash: string) => address(`/evidence/${part(hash)
 
 // The network, for everybody
 
-export const status = () => ask<pending.StatusView>("/status");
-export const regions = () => ask<pending.Page<pending.RegionView>>("/regions");
+export const health = () => ask<views.Health>("/health");
+export const status = () => ask<pending.StatusHistory>("/status");
 export const prices = () => ask<views.PriceView[]>("/prices");
 export const priceHistory = (name: string) => ask<views.PriceHistory>(`/prices${question({ class: name })}`);
-export const workers = (asked: WorkersAsked) => ask<pending.Page<views.WorkerView>>(`/workers${question({ ...asked })}`);
+export const workers = (asked: WorkersAsked) => ask<views.WorkersPage>(`/workers${question({ ...asked })}`);
 
 export interface WorkersAsked {
   device?: string;
@@ -173,7 +172,7 @@ export interface WorkersAsked {
 
 // The catalogue
 
-export const catalogue = () => ask<pending.Page<pending.Template>>("/catalogue");
+export const catalogue = () => ask<views.Page<pending.Template>>("/catalogue");
 export const template = (name: string) => ask<pending.Template>(`/catalogue/${part(name)}`);
 export const publish = (wanted: unknown) => ask<pending.Template>("/catalogue", post(wanted));
 export const render = (name: string, inputs: Record<string, unknown>) =>
@@ -185,13 +184,7 @@ export function liveAddress(location: { protocol: string; host: string }): strin
 }
 
 /** A result as text. */
-export const resultText = async (id: number, item: pending.ResultItem) => {
-  const response = await call(`/desk/jobs/${id}/results/${part(item.task)}/${item.index}/${parts(item.path)}`);
+export async function resultText(item: pending.ResultItem): Promise<string> {
+  const response = await callAt(item.href);
   return response.text();
-};
-
-/** A result as bytes. */
-export const resultBytes = async (id: number, item: pending.ResultItem, signal: AbortSignal) => {
-  const response = await call(`/desk/jobs/${id}/results/${part(item.task)}/${item.index}/${parts(item.path)}`, { signal });
-  return response.arrayBuffer();
-};
+}

@@ -1,10 +1,5 @@
 // What the hub says on routes that its OpenAPI document does not have yet. Once it has them, these move to `views.ts`.
-import type { Amount, Millis, WorkerView } from "./views";
-
-export interface Page<T> {
-  items: T[];
-  next: string | null;
-}
+import type { AttemptView, Amount, Cause, FailureView, JobSummary, Millis, PriceView, ReasonView, WorkerState, WorkerView } from "./views";
 
 // Accounts
 
@@ -78,9 +73,10 @@ export interface SecurityEvent {
 
 export interface Choice {
   name: "cheap" | "balanced" | "fast";
+  /** What it should cost; null while that is not known. */
   price: Amount | null;
   cap: Amount;
-  /** How long until it should be done, from and to. */
+  /** How long it should take, from and to. */
   finish_ms: [Millis, Millis] | null;
   why: string;
   rests_on: number;
@@ -88,11 +84,20 @@ export interface Choice {
 
 export interface DeskQuote {
   quote: string;
+  name: string;
   tasks: number;
   cap: Amount;
   choices: Choice[];
-  /** Why nothing can be said, or why nobody could take it. */
-  reasons: { code: string; text: string; devices: number | null }[];
+  /** Why nobody could take one of its tasks now. */
+  reasons: ReasonView[];
+}
+
+export interface Ordered {
+  job: number;
+  tasks: number;
+  reserved: Amount;
+  deposited: Amount;
+  order: string | null;
 }
 
 export interface ResultItem {
@@ -101,48 +106,70 @@ export interface ResultItem {
   path: string;
   bytes: number;
   kind: "image" | "text" | "table" | "other";
+  /** Where it is opened. */
+  href: string;
+}
+
+/** A picture that is put together out of tiles, as far as they have come. */
+export interface PictureItem {
+  task: string;
+  done: number;
+  tiles: number;
+  href: string;
+}
+
+export interface ResultItems {
+  items: ResultItem[];
+  pictures: PictureItem[];
+  next: string | null;
 }
 
 export interface DeskWallet {
-  address: string | null;
+  address: string;
   balance: Amount;
   deposited: Amount;
   locked: Amount;
+  open_orders: number;
   faucet: boolean;
+  /** Whether money is on a chain. */
+  chain: boolean;
+}
+
+export interface WalletLine {
+  /** Unix seconds. */
+  time: number;
+  block: number;
+  transaction: string;
+  index: number;
+  kind: string;
+  amount: Amount;
+  with: string | null;
 }
 
 export interface Invoice {
-  id: string;
-  at: Millis;
-  job: number | null;
-  what: string;
-  paid: Amount;
-  platform: Amount;
-  returned: Amount;
+  job: number;
+  name: string;
+  choice: string | null;
+  template: string | null;
+  submitted_at: Millis;
+  ended_at: Millis | null;
+  state: string;
+  cap: Amount;
+  /** What was paid, the platform's share included; null while that is not final. */
+  paid: Amount | null;
+  fee: Amount | null;
+  refunded: Amount | null;
+  order: string | null;
+  transaction: string | null;
+  settled_at: Millis | null;
+  note: string | null;
 }
 
-export interface FileView {
+export interface FileTree {
   name: string;
   files: number;
   bytes: number;
-  made_at: Millis;
-}
-
-// One job
-
-export interface AttemptView {
-  task: string;
-  attempt: number;
-  worker: string;
-  started_at: Millis;
-  ended_at: Millis | null;
-  state: string;
-  why: string;
-}
-
-export interface GraphView {
-  groups: { name: string; tasks: number }[];
-  edges: { from: string; to: string; same_index: boolean }[];
+  modified_at: Millis;
 }
 
 // Machines
@@ -169,61 +196,103 @@ export interface MachineView extends WorkerView {
   telemetry_at: Millis | null;
   price: Amount | "market" | null;
   hours: string | null;
-  watts_cost_per_hour: Amount | null;
+  /** What an hour of its device time costs in electricity, as far as it knows its watts and tariff. */
+  energy_per_hour: Amount | null;
   penalties: Penalty[];
 }
 
-export interface EarningPoint {
-  at: Millis;
-  earned: Amount;
-  energy: Amount;
+export interface EarningsPoint {
+  /** When the hour began. */
+  hour: Millis;
+  gross: Amount;
+  net: Amount;
   tasks: number;
+  ran_micros: number;
 }
 
-export interface Earnings {
-  items: EarningPoint[];
-  earned: Amount;
-  energy: Amount;
+export interface EarningsView {
+  worker: number;
+  items: EarningsPoint[];
+  total: EarningsPoint;
+  next?: string | null;
 }
 
 // The network, for everybody
 
-export interface StatusView {
-  version: string;
-  accepting: boolean;
-  reason: string | null;
-  workers: Record<string, number>;
+export interface RegionFigure {
+  region: string;
+  workers: number;
+  busy: number;
   slots: number;
   slots_busy: number;
-  jobs_running: number;
-  jobs_done: number;
-  tasks_waiting: number;
-  tasks_running: number;
-  tasks_done: number;
-  /** Tasks finished in each of the last minutes, oldest first. */
-  throughput: { at: Millis; done: number }[];
-  verification: { judged: number; checked: number; agreed: number; refuted: number; slashed: Amount };
+}
+
+export interface StatusView {
+  at: Millis;
+  version: string;
+  workers: { known: number; online: number; busy: number; idle: number; resting: number };
+  classes: { class: string; slots: number; busy: number; waiting: number; per_hour: Amount }[];
+  regions: RegionFigure[];
+  tasks: { queued: number; running: number; done: number; done_last_minute: number; done_last_hour: number };
+  jobs: { running: number; submitted: number; done: number; failed: number; cancelled: number };
+  checks: { drawn: number; audited: number; contested: number; refuted: number; wrong: number; overhead_per_mille: number };
   paid: Amount;
 }
 
-export interface RegionView {
-  region: string;
+export interface StatusPoint {
+  at: Millis;
   workers: number;
   slots: number;
   busy: number;
+  queued: number;
+  jobs: number;
+  tasks_done: number;
+  audited: number;
+  refuted: number;
+  paid: Amount;
 }
+
+export interface StatusHistory extends StatusView {
+  history: StatusPoint[];
+}
+
+// What happens
+
+/** An attempt that started or ended. */
+export type AttemptChange = Pick<AttemptView, "attempt" | "group" | "index" | "worker" | "started_at" | "state" | "why"> & {
+  worker_name: string | null;
+  ended_at: Millis | null;
+  cause: Cause | null;
+};
+
+export type LiveEvent = { id: number } & (
+  | { event: "watching"; topics: string[]; refused: { topic: string; code: string; reason: string }[] }
+  | ({ event: "job" } & JobSummary)
+  | { event: "attempts"; job: number; items: AttemptChange[]; more: number }
+  | { event: "failure"; job: number; failure: FailureView }
+  | { event: "worker"; id: number; name: string; state: WorkerState; running: number }
+  | { event: "prices"; items: PriceView[] }
+  | ({ event: "status" } & StatusView)
+  | { event: "missed"; count: number | null }
+);
 
 // The catalogue
 
 export interface TemplateInput {
-  type: "string" | "integer" | "number" | "boolean" | "file" | "folder";
+  type: "string" | "integer" | "number" | "boolean" | "array" | "file" | "folder";
   title: string;
   description?: string;
-  default?: string | number | boolean;
-  enum?: (string | number)[];
+  format?: "amount" | "duration" | "dataset";
+  default?: unknown;
+  enum?: string[];
   minimum?: number;
   maximum?: number;
-  unit?: string;
+}
+
+export interface TemplateForm {
+  properties: Record<string, TemplateInput>;
+  required: string[];
+  order: string[];
 }
 
 export interface Template {
@@ -232,8 +301,10 @@ export interface Template {
   kind: "render" | "train" | "sweep" | "workflow";
   about: string;
   author: string;
+  published_at: Millis | null;
+  version: string;
   picture: string | null;
-  inputs: { properties: Record<string, TemplateInput>; required: string[] };
+  inputs: TemplateForm;
   job: string;
   runs: number;
   typical: { cost: Amount; time_ms: Millis } | null;

@@ -30,19 +30,23 @@ const ofJob = <T>(name: string, ask: (id: number) => Promise<T>) => (id: number)
 
 export const job = ofJob("view", hub.job);
 export const explain = ofJob("explain", hub.explain);
-export const graph = ofJob("graph", hub.graph);
-export const results = ofJob("results", hub.results);
+export const attempts = ofJob("attempts", hub.attempts);
 
-/** All attempts of a job, as far as a chart can show them. */
-export const attempts = ofJob("attempts", async (id) => {
-  const items = [];
-  for (let cursor: string | null = null, pages = 0; pages < 10; pages++) {
-    const page = await hub.attempts(id, cursor);
-    items.push(...page.items);
-    cursor = page.next;
-    if (!cursor) break;
+/** The most pages of results that are looked at. */
+const PAGES_MAX = 10;
+
+/** The results of a job, as far as a page can show them. */
+export const results = ofJob("results", async (id) => {
+  const first = await hub.results(id);
+  const found = { items: [...first.items], pictures: [...first.pictures], more: false };
+  for (let next = first.next, pages = 1; next; pages++) {
+    if (pages === PAGES_MAX) return { ...found, more: true };
+    const page = await hub.results(id, next);
+    found.items.push(...page.items);
+    found.pictures.push(...page.pictures);
+    next = page.next;
   }
-  return items;
+  return found;
 });
 
 export const machines = queryOptions({
@@ -58,13 +62,13 @@ export const earnings = (worker: number, days: number) =>
     staleTime: 60_000,
   });
 
+export const health = queryOptions({ queryKey: ["health"], queryFn: hub.health, refetchInterval: 30_000 });
 export const status = queryOptions({
   queryKey: ["status"],
   queryFn: hub.status,
   staleTime: 2000,
-  refetchInterval: 10_000,
+  refetchInterval: 60_000,
 });
-export const regions = queryOptions({ queryKey: ["regions"], queryFn: hub.regions, refetchInterval: 60_000 });
 export const prices = queryOptions({ queryKey: ["prices"], queryFn: hub.prices, refetchInterval: 60_000 });
 export const priceHistory = (name: string) =>
   queryOptions({ queryKey: ["prices", name], queryFn: () => hub.priceHistory(name), refetchInterval: 60_000 });
@@ -82,6 +86,7 @@ export const template = (name: string) =>
   queryOptions({ queryKey: ["catalogue", name], queryFn: () => hub.template(name), staleTime: 60_000 });
 
 export const wallet = queryOptions({ queryKey: ["wallet"], queryFn: hub.wallet, staleTime: 5000 });
+export const walletHistory = queryOptions({ queryKey: ["wallet", "history"], queryFn: hub.walletHistory, staleTime: 5000 });
 export const invoices = queryOptions({ queryKey: ["invoices"], queryFn: () => hub.invoices(), staleTime: 10_000 });
 export const files = queryOptions({ queryKey: ["files"], queryFn: hub.files, staleTime: 5000 });
 
@@ -89,4 +94,9 @@ export const tokens = queryOptions({ queryKey: ["account", "tokens"], queryFn: h
 export const sessions = queryOptions({ queryKey: ["account", "sessions"], queryFn: hub.sessions });
 export const passkeys = queryOptions({ queryKey: ["account", "passkeys"], queryFn: hub.passkeys });
 export const linkedWallets = queryOptions({ queryKey: ["account", "wallets"], queryFn: hub.wallets });
-export const securityEvents = queryOptions({ queryKey: ["account", "events"], queryFn: () => hub.securityEvents() });
+export const securityEvents = infiniteQueryOptions({
+  queryKey: ["account", "events"],
+  queryFn: ({ pageParam }) => hub.securityEvents(pageParam),
+  initialPageParam: null as string | null,
+  getNextPageParam: (last) => last.next,
+});

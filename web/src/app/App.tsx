@@ -1,6 +1,6 @@
 import { QueryClientProvider } from "@tanstack/react-query";
 import { Component, type ErrorInfo, lazy, type ReactNode, Suspense } from "react";
-import { Link, Route, Switch } from "wouter";
+import { Link, Route, Switch, useLocation } from "wouter";
 import { Empty, Trouble, Waiting } from "../ui/parts";
 import { cache } from "./live";
 import { SignedIn } from "./session";
@@ -53,7 +53,7 @@ function Routes() {
 }
 
 /** A page that breaks says so, and leaves the others alone. */
-class Boundary extends Component<{ children: ReactNode }, { error: unknown }> {
+class Boundary extends Component<{ path: string; children: ReactNode }, { error: unknown }> {
   override state = { error: null as unknown };
 
   static getDerivedStateFromError(error: unknown) {
@@ -64,6 +64,10 @@ class Boundary extends Component<{ children: ReactNode }, { error: unknown }> {
     console.error(error, info.componentStack);
   }
 
+  override componentDidUpdate(before: { path: string }) {
+    if (this.state.error && before.path !== this.props.path) this.setState({ error: null });
+  }
+
   override render() {
     if (!this.state.error) return this.props.children;
     return <Trouble error={this.state.error} again={() => this.setState({ error: null })} />;
@@ -71,10 +75,11 @@ class Boundary extends Component<{ children: ReactNode }, { error: unknown }> {
 }
 
 export function App() {
+  const [path] = useLocation();
   return (
     <QueryClientProvider client={cache}>
       <Shell>
-        <Boundary>
+        <Boundary path={path}>
           <Suspense fallback={<Waiting what="the page" lines={6} />}>
             <Routes />
           </Suspense>

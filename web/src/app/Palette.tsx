@@ -2,8 +2,7 @@
 import { useQueryClient, type InfiniteData } from "@tanstack/react-query";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { useLocation } from "wouter";
-import type { Page } from "../api/pending";
-import type { JobSummary } from "../api/views";
+import type { JobSummary, Page } from "../api/views";
 import { Icon, type IconName } from "../ui/Icon";
 import { PLACES } from "./places";
 import { useSession } from "./session";

@@ -4,7 +4,7 @@ import { Icon } from "../ui/Icon";
 import { Mark } from "../ui/Mark";
 import { Switch } from "../ui/parts";
 import { Sheet } from "../ui/Sheet";
-import { LiveStanding } from "./live";
+import { LiveStanding, useFollowed } from "./live";
 import { Palette } from "./Palette";
 import { PLACES, type Place, placeOf } from "./places";
 import { leave, useSession } from "./session";
@@ -24,6 +24,7 @@ export function Shell({ children }: { children: ReactNode }) {
   const [more, setMore] = useState(false);
   const main = useRef<HTMLElement>(null);
   const place = placeOf(path);
+  useFollowed(useSession() ? "jobs" : null);
   useTitle(place, path);
   useFocusOnNewPage(main, path);
   useEffect(() => setMore(false), [path]);
@@ -138,7 +139,7 @@ function Foot() {
 function TopBar({ onMore }: { onMore: () => void }) {
   const session = useSession();
   return (
-    <div className="topbar">
+    <header className="topbar">
       <Home />
       <LiveStanding />
       {session === null ? (
@@ -150,7 +151,7 @@ function TopBar({ onMore }: { onMore: () => void }) {
           <Icon name="more" />
         </button>
       )}
-    </div>
+    </header>
   );
 }
 

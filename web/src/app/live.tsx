@@ -1,6 +1,6 @@
 // The one connection of the page, and how it stands, for whoever shows it.
 import { QueryClient } from "@tanstack/react-query";
-import { useSyncExternalStore } from "react";
+import { useEffect, useSyncExternalStore } from "react";
 import { liveAddress } from "../api/hub";
 import { Refusal } from "../api/http";
 import { span } from "../format/time";
@@ -37,6 +37,11 @@ window.addEventListener("online", () => live.hurry());
 document.addEventListener("visibilitychange", () => {
   if (document.visibilityState === "visible") live.hurry();
 });
+
+/** Keeps the hub telling of something for as long as a page shows it. */
+export function useFollowed(topic: string | null): void {
+  useEffect(() => (topic ? live.follow(topic) : undefined), [topic]);
+}
 
 /** How the connection stands, in words. */
 export function LiveStanding() {

@@ -3,6 +3,7 @@ import type { ReactNode } from "react";
 import { useEffect } from "react";
 import { useLocation } from "wouter";
 import * as hub from "../api/hub";
+import { setCsrf } from "../api/http";
 import type { Session } from "../api/pending";
 import * as queries from "../api/queries";
 import { Waiting } from "../ui/parts";
@@ -23,6 +24,7 @@ export async function enter(): Promise<void> {
 /** Signs out and forgets everything that was asked. */
 export async function leave(): Promise<void> {
   await hub.signOut();
+  setCsrf(null);
   cache.clear();
   cache.setQueryData(queries.session.queryKey, null);
   live.start();

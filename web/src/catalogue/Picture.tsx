@@ -47,12 +47,12 @@ function Grid() {
 function Flow() {
   return (
     <>
-      <path className="line-c" fill="none" strokeWidth="3" d="M84 90h40V46h34M124 90v44h34M218 46h26v44h24M218 134h26V90" />
+      <path className="line-c" fill="none" strokeWidth="3" d="M78 90h36V46h32M114 90v44h32M206 46h24v44h22M206 134h24V90" />
       {[
-        [24, 66],
-        [158, 22],
-        [158, 110],
-        [264, 66],
+        [18, 66],
+        [146, 22],
+        [146, 110],
+        [252, 66],
       ].map(([x, y], index) => (
         <rect key={`${x} ${y}`} x={x} y={y} width="60" height="48" rx="8" className={index < 2 ? "full" : index === 2 ? "half" : "none"} />
       ))}

@@ -1,6 +1,6 @@
 import type { JobView, TallyView } from "../api/views";
 import { share, units } from "../format/amount";
-import { count, percent } from "../format/number";
+import { count, counted, percent } from "../format/number";
 import { spanMicros } from "../format/time";
 import { hasEnded } from "../live/merge";
 import { type Column, DataTable } from "../ui/DataTable";
@@ -9,8 +9,8 @@ import { Meter, Money } from "../ui/words";
 
 const COLUMNS: Column<TallyView>[] = [
   { id: "name", head: "Worker", lead: true, by: (tally) => tally.name, cell: (tally) => tally.name },
-  { id: "done", head: "Delivered", number: true, by: (tally) => tally.done, cell: (tally) => `${count(tally.done)} tasks` },
-  { id: "failed", head: "Failed or lost", number: true, by: (tally) => tally.failed, cell: (tally) => `${count(tally.failed)} attempts` },
+  { id: "done", head: "Delivered", number: true, by: (tally) => tally.done, cell: (tally) => counted(tally.done, "task") },
+  { id: "failed", head: "Failed or lost", number: true, by: (tally) => tally.failed, cell: (tally) => counted(tally.failed, "attempt") },
   { id: "ran", head: "Device time", number: true, by: (tally) => tally.ran_micros, cell: (tally) => spanMicros(tally.ran_micros) },
   { id: "gross", head: "You paid", number: true, by: (tally) => units(tally.gross), cell: (tally) => <Money amount={tally.gross} /> },
   { id: "earned", head: "Its owner got", number: true, by: (tally) => units(tally.earned), cell: (tally) => <Money amount={tally.earned} /> },

@@ -3,9 +3,8 @@ import { useQuery } from "@tanstack/react-query";
 import { Controls, type Edge as FlowEdge, Handle, MarkerType, type Node, type NodeProps, Position, ReactFlow } from "@xyflow/react";
 import "@xyflow/react/dist/style.css";
 import { useMemo } from "react";
-import type { AttemptView } from "../api/pending";
 import * as queries from "../api/queries";
-import type { GroupView, JobView } from "../api/views";
+import type { AttemptView, GroupView, JobView } from "../api/views";
 import { counted, progress } from "../format/number";
 import { spanMicros } from "../format/time";
 import { type Grain, grains } from "../ui/Kernels";
@@ -16,13 +15,13 @@ const WIDTH = 250;
 const ACROSS = WIDTH + 90;
 const DOWN = 190;
 
-type GroupNode = Node<{ group: GroupView; states: Grain[]; columns: number }, "group">;
+type GroupNode = Node<{ group: GroupView; states: Grain[]; columns: number }, "tasks">;
 
-const TYPES = { group: Box };
+const TYPES = { tasks: Box };
 const NONE: AttemptView[] = [];
 
 export default function Graph({ job }: { job: JobView }) {
-  const attempts = useQuery(queries.attempts(job.id)).data ?? NONE;
+  const attempts = useQuery(queries.attempts(job.id)).data?.items ?? NONE;
   const nodes = useMemo(() => nodesOf(job.groups, attempts), [job.groups, attempts]);
   const edges = useMemo(() => flowEdges(job.groups), [job.groups]);
   const rows = Math.max(1, ...nodes.map((node) => Math.ceil(node.data.states.length / node.data.columns)));
@@ -36,7 +35,7 @@ export default function Graph({ job }: { job: JobView }) {
         edges={edges}
         nodeTypes={TYPES}
         fitView
-        fitViewOptions={{ padding: 0.12, maxZoom: 1.15 }}
+        fitViewOptions={{ padding: 0.12, maxZoom: 1 }}
         minZoom={0.2}
         nodesDraggable={false}
         nodesConnectable={false}
@@ -58,12 +57,12 @@ function nodesOf(groups: GroupView[], attempts: AttemptView[]): GroupNode[] {
   );
   return groups.map((group, index) => {
     const place = places[index] as { column: number; row: number };
-    const states = cells(group, attempts) ?? grains(group, 200);
+    const states = cells(group, index, attempts) ?? grains(group, 200);
     const tiles = tilesOf(group.extent);
     const columns = tiles && group.tasks === states.length ? Math.ceil(tiles.width / tiles.tile_width) : Math.max(10, Math.ceil(Math.sqrt(states.length * 2.4)));
     return {
       id: group.name,
-      type: "group" as const,
+      type: "tasks" as const,
       position: { x: place.column * ACROSS, y: place.row * DOWN },
       data: { group, states, columns },
       ariaLabel: `${group.name}: ${group.done} of ${counted(group.tasks, "task")} done`,

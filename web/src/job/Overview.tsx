@@ -5,6 +5,7 @@ import type { ExplainView, JobView } from "../api/views";
 import { counted } from "../format/number";
 import { hasEnded } from "../live/merge";
 import { Answer, Bed } from "../ui/parts";
+import { useNowEvery } from "../ui/now";
 import { Pill, When } from "../ui/words";
 
 const Graph = lazy(() => import("./Graph"));
@@ -24,7 +25,7 @@ export default function Overview({ job }: { job: JobView }) {
 }
 
 function graphLead(job: JobView): string {
-  const reads = job.groups.some((group) => (group.reads ?? []).length > 0);
+  const reads = job.groups.some((group) => group.reads.length > 0);
   return reads ? "Each box waits for those on its left. A grain is a task." : "A grain is a task.";
 }
 
@@ -76,9 +77,7 @@ function Why({ view }: { view: ExplainView }) {
             <p className="soft">
               Since <When at={running.since} />
               {running.expected_at ? (
-                <>
-                  , should be done <When at={running.expected_at} />
-                </>
+                <Due at={running.expected_at} />
               ) : (
                 ", nobody knows yet how long such a task takes"
               )}
@@ -89,6 +88,19 @@ function Why({ view }: { view: ExplainView }) {
       ))}
       {view.running_more > 0 ? <p className="soft">and {counted(view.running_more, "more attempt")}.</p> : null}
     </div>
+  );
+}
+
+/** When it should be done; late ones are not said to be done. */
+function Due({ at }: { at: number }) {
+  const now = useNowEvery(5);
+  if (at < now - 5000) return <>, and should have been done by now: it takes longer than usual</>;
+  return at < now + 10_000 ? (
+    <>, should be done any moment</>
+  ) : (
+    <>
+      , should be done <When at={at} />
+    </>
   );
 }
 

@@ -2,7 +2,7 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useEffect, useMemo, useState } from "react";
 import * as hub from "../api/hub";
-import type { TaskReceipt } from "../api/receipt";
+import type { TaskReceipt } from "../api/views";
 import type { JobView } from "../api/views";
 import { units } from "../format/amount";
 import { count, counted, percent, short } from "../format/number";
@@ -51,33 +51,27 @@ function Shown({ job, items }: { job: JobView; items: TaskReceipt[] }) {
   const faults = useMemo(() => checkAll(items), [items]);
   const signed = useSignatures(items);
   const [open, setOpen] = useState<TaskReceipt | null>(null);
-  const columns = useMemo(() => columnsOf(job, faults, setOpen), [job, faults]);
+  const columns = useMemo(() => columnsOf(job, faults, signed, setOpen), [job, faults, signed]);
   return (
     <>
       <Checked job={job} items={items} faults={faults} signed={signed} />
       <Bed flush title="Receipts">
-        <DataTable rows={items} columns={columns} id={(receipt) => receipt.hash} label="Receipts" />
+        <DataTable rows={items} columns={columns} id={(receipt) => receipt.hash} label="Receipts" first={50} />
       </Bed>
       {open ? <Opened job={job} receipt={open} faults={faults} onClose={() => setOpen(null)} /> : null}
     </>
   );
 }
 
-interface Signatures {
-  good: number;
-  bad: number;
-  unknown: number;
-}
+/** Whether the hub's signature under each receipt is right, by the receipt's hash; null if this browser cannot tell. */
+type Signatures = Map<string, boolean | null>;
 
 function useSignatures(items: TaskReceipt[]): Signatures | null {
   const [found, setFound] = useState<Signatures | null>(null);
   useEffect(() => {
     let current = true;
-    void Promise.all(items.map(isSigned)).then((answers) => {
-      if (!current) return;
-      const number = (wanted: boolean | null) => answers.filter((answer) => answer === wanted).length;
-      setFound({ good: number(true), bad: number(false), unknown: number(null) });
-    });
+    const check = async (receipt: TaskReceipt) => [receipt.hash, await isSigned(receipt)] as const;
+    void Promise.all(items.map(check)).then((answers) => current && setFound(new Map(answers)));
     return () => {
       current = false;
     };
@@ -85,8 +79,12 @@ function useSignatures(items: TaskReceipt[]): Signatures | null {
   return found;
 }
 
+function numberOf(signed: Signatures | null, wanted: boolean | null): number {
+  return [...(signed?.values() ?? [])].filter((answer) => answer === wanted).length;
+}
+
 function Checked({ job, items, faults, signed }: { job: JobView; items: TaskReceipt[]; faults: Fault[]; signed: Signatures | null }) {
-  const holds = faults.length === 0 && (signed?.bad ?? 0) === 0;
+  const holds = faults.length === 0 && numberOf(signed, false) === 0;
   const drawn = items.filter((receipt) => receipt.facts.draw?.selected).length;
   return (
     <div className={`notice ${holds ? "leaf" : "poppy"}`}>
@@ -115,8 +113,9 @@ function Checked({ job, items, faults, signed }: { job: JobView; items: TaskRece
 
 function signatureWords(signed: Signatures | null): string {
   if (!signed) return "The hub's signatures are being checked.";
-  if (signed.bad > 0) return `${counted(signed.bad, "signature")} of the hub are wrong.`;
-  if (signed.unknown > 0) return "This browser cannot check the hub's signatures (it does not know Ed25519).";
+  const bad = numberOf(signed, false);
+  if (bad > 0) return `${counted(bad, "signature")} of the hub ${bad === 1 ? "is" : "are"} wrong.`;
+  if (numberOf(signed, null) > 0) return "This browser cannot check the hub's signatures (it does not know Ed25519).";
   return "The hub has signed each of them.";
 }
 
@@ -125,8 +124,9 @@ function taskName(job: JobView, receipt: TaskReceipt): string {
   return `${job.groups[group]?.name ?? `group ${group}`}[${index}]`;
 }
 
-function columnsOf(job: JobView, faults: Fault[], open: (receipt: TaskReceipt) => void): Column<TaskReceipt>[] {
-  const faulty = new Set(faults.map((fault) => fault.receipt));
+function columnsOf(job: JobView, faults: Fault[], signed: Signatures | null, open: (receipt: TaskReceipt) => void): Column<TaskReceipt>[] {
+  const numbers = new Set(faults.map((fault) => fault.receipt));
+  const isFaulty = (receipt: TaskReceipt) => numbers.has(receipt.facts.number) || signed?.get(receipt.hash) === false;
   return [
     {
       id: "number",
@@ -151,8 +151,8 @@ function columnsOf(job: JobView, faults: Fault[], open: (receipt: TaskReceipt) =
     {
       id: "holds",
       head: "Reckoned again",
-      by: ({ facts }) => (faulty.has(facts.number) ? 0 : 1),
-      cell: ({ facts }) => (faulty.has(facts.number) ? <Pill tone="poppy">does not fit</Pill> : <Pill tone="leaf">holds</Pill>),
+      by: (receipt) => (isFaulty(receipt) ? 0 : 1),
+      cell: (receipt) => (isFaulty(receipt) ? <Pill tone="poppy">does not fit</Pill> : <Pill tone="leaf">holds</Pill>),
     },
   ];
 }

@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import * as hub from "../api/hub";
-import type { ResultItem } from "../api/pending";
+import type { PictureItem, ResultItem } from "../api/pending";
 import * as queries from "../api/queries";
 import type { JobView } from "../api/views";
 import { bytes, counted } from "../format/number";
@@ -11,8 +11,6 @@ import { type Column, DataTable } from "../ui/DataTable";
 import { LazyChart } from "../ui/LazyChart";
 import { Answer, Bed, Empty, Switch } from "../ui/parts";
 import { aligned, type Curve, curvesOf, readTable, tableCurves } from "./curves";
-import { Mosaic } from "./Mosaic";
-import { tilesOf } from "./task";
 import { useLog } from "./useLog";
 
 const IMAGES_MAX = 60;
@@ -29,9 +27,9 @@ export default function Results({ job }: { job: JobView }) {
     <div className="stack">
       {curves.length > 0 ? <Curves title="Curves from the log" curves={curves} /> : null}
       <Answer query={results} what="results" lines={6}>
-        {(page) =>
-          page.items.length > 0 ? (
-            <Shown job={job} items={page.items} />
+        {(found) =>
+          found.items.length > 0 || found.pictures.length > 0 ? (
+            <Shown job={job} {...found} />
           ) : (
             <Bed>
               <Empty title="No results yet">
@@ -45,36 +43,40 @@ export default function Results({ job }: { job: JobView }) {
   );
 }
 
-function Shown({ job, items }: { job: JobView; items: ResultItem[] }) {
-  const mosaics = job.groups.flatMap((group) => {
-    const tiles = tilesOf(group.extent);
-    const pieces = items.filter((item) => item.task === group.name);
-    return tiles && pieces.length > 0 ? [{ group, tiles, pieces }] : [];
-  });
-  const inMosaic = new Set(mosaics.flatMap(({ pieces }) => pieces));
-  const images = items.filter((item) => item.kind === "image" && !inMosaic.has(item));
+function Shown({ job, items, pictures, more }: { job: JobView; items: ResultItem[]; pictures: PictureItem[]; more: boolean }) {
+  const tiled = new Set(pictures.map((picture) => picture.task));
+  const images = items.filter((item) => item.kind === "image" && !tiled.has(item.task));
   const texts = items.filter((item) => (item.kind === "text" || item.kind === "table") && item.bytes <= TEXT_BYTES_MAX);
   return (
     <>
-      {mosaics.map(({ group, tiles, pieces }) => (
-        <Bed key={group.name} title={`Picture of ${group.name}`} lead={`${pieces.length} of ${counted(group.tasks, "tile")} are here.`}>
-          <Mosaic job={job.id} tiles={tiles} pieces={pieces} label={`${group.name}, ${pieces.length} of ${group.tasks} tiles`} />
-        </Bed>
+      {pictures.map((picture) => (
+        <Picture key={picture.task} picture={picture} />
       ))}
-      {images.length > 0 ? <Images job={job} images={images} /> : null}
+      {images.length > 0 ? <Images images={images} /> : null}
       {texts.length > 0 ? <Texts job={job} texts={texts} /> : null}
       <Bed
         flush
         title="All files"
+        lead={more ? `The first ${items.length}; the archive has all.` : undefined}
         actions={
           <a className="button small" href={hub.archiveAddress(job.id)} download>
             Download all as .tar
           </a>
         }
       >
-        <AllFiles job={job} items={items} />
+        <AllFiles items={items} />
       </Bed>
     </>
+  );
+}
+
+/** A picture out of tiles. Its address changes with each tile, so that it fills up while one looks. */
+function Picture({ picture }: { picture: PictureItem }) {
+  const join = picture.href.includes("?") ? "&" : "?";
+  return (
+    <Bed title={`Picture of ${picture.task}`} lead={`${picture.done} of ${counted(picture.tiles, "tile")} are here.`}>
+      <img className="mosaic" src={`${picture.href}${join}done=${picture.done}`} alt={`${picture.task}, ${picture.done} of ${picture.tiles} tiles`} />
+    </Bed>
   );
 }
 
@@ -82,15 +84,15 @@ function nameOf(item: ResultItem): string {
   return `${item.task}[${item.index}]${item.path ? ` ${item.path}` : ""}`;
 }
 
-function Images({ job, images }: { job: JobView; images: ResultItem[] }) {
+function Images({ images }: { images: ResultItem[] }) {
   const shown = images.slice(-IMAGES_MAX);
   return (
     <Bed title="Pictures" lead={images.length > shown.length ? `The newest ${shown.length} of ${images.length}.` : undefined}>
       <ul className="gallery">
         {shown.map((item) => (
           <li key={nameOf(item)}>
-            <a href={hub.resultAddress(job.id, item)} target="_blank" rel="noreferrer">
-              <img src={hub.resultAddress(job.id, item)} alt={nameOf(item)} loading="lazy" />
+            <a href={item.href} target="_blank" rel="noreferrer">
+              <img src={item.href} alt={nameOf(item)} loading="lazy" />
             </a>
             <span className="small soft wrap-anywhere">{nameOf(item)}</span>
           </li>
@@ -122,7 +124,7 @@ function Texts({ job, texts }: { job: JobView; texts: ResultItem[] }) {
 function Text({ job, item }: { job: JobView; item: ResultItem }) {
   const text = useQuery({
     queryKey: ["text", job.id, item.task, item.index, item.path],
-    queryFn: () => hub.resultText(job.id, item),
+    queryFn: () => hub.resultText(item),
     staleTime: Number.POSITIVE_INFINITY,
   });
   const table = useMemo(() => (text.data ? readTable(text.data) : null), [text.data]);
@@ -167,7 +169,7 @@ function CurveChart({ curves, by, label }: { curves: Curve[]; by: (curve: Curve)
   return <LazyChart label={label} x={x} xLabel="step" lines={lines} values={values} height={220} />;
 }
 
-function AllFiles({ job, items }: { job: JobView; items: ResultItem[] }) {
+function AllFiles({ items }: { items: ResultItem[] }) {
   const columns = useMemo<Column<ResultItem>[]>(
     () => [
       {
@@ -176,7 +178,7 @@ function AllFiles({ job, items }: { job: JobView; items: ResultItem[] }) {
         lead: true,
         by: nameOf,
         cell: (item) => (
-          <a href={hub.resultAddress(job.id, item)} className="mono wrap-anywhere" download>
+          <a href={`${item.href}?download=true`} className="mono wrap-anywhere" download>
             {nameOf(item)}
           </a>
         ),
@@ -184,7 +186,7 @@ function AllFiles({ job, items }: { job: JobView; items: ResultItem[] }) {
       { id: "kind", head: "Kind", by: (item) => item.kind, cell: (item) => item.kind },
       { id: "bytes", head: "Size", number: true, by: (item) => item.bytes, cell: (item) => bytes(item.bytes) },
     ],
-    [job.id],
+    [],
   );
-  return <DataTable rows={items} columns={columns} id={nameOf} label="Result files" />;
+  return <DataTable rows={items} columns={columns} id={nameOf} label="Result files" first={20} />;
 }

@@ -1,9 +1,8 @@
 // Attempts by worker over time, on a canvas: thousands of bars stay smooth. The same as a table below it.
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useMemo, useRef, useState } from "react";
-import type { AttemptView } from "../api/pending";
 import * as queries from "../api/queries";
-import type { JobView } from "../api/views";
+import type { AttemptView, JobView } from "../api/views";
 import { colours, useColours } from "../app/theme";
 import { clock, span } from "../format/time";
 import { hasEnded } from "../live/merge";
@@ -23,15 +22,15 @@ export default function Timeline({ job }: { job: JobView }) {
     <div className="stack">
       <Bed title="Who did what, and when" lead="One row for each worker. Point at a bar to see why it ran there.">
         <Answer query={attempts} what="attempts" lines={6}>
-          {(items) => (items.length === 0 ? <NothingYet job={job} /> : <Chart items={items} />)}
+          {({ items }) => (items.length === 0 ? <NothingYet job={job} /> : <Chart items={items} />)}
         </Answer>
         <p className="legend small">
           <Pill tone="leaf">delivered</Pill> <Pill tone="straw">running</Pill> <Pill tone="poppy">failed or lost</Pill> <Pill>not needed any more</Pill>
         </p>
       </Bed>
-      {attempts.data && attempts.data.length > 0 ? (
+      {attempts.data && attempts.data.items.length > 0 ? (
         <Bed flush title="The same as a table">
-          <DataTable rows={attempts.data} columns={COLUMNS} id={(attempt) => String(attempt.attempt)} label="Attempts" sorting={[{ id: "started", desc: true }]} />
+          <DataTable rows={attempts.data.items} columns={COLUMNS} id={(attempt) => String(attempt.attempt)} label="Attempts" first={50} sorting={[{ id: "started", desc: true }]} />
         </Bed>
       ) : null}
     </div>
@@ -50,7 +49,7 @@ const BADGE: Record<string, Tone> = { straw: "straw", leaf: "leaf", poppy: "popp
 
 const COLUMNS: Column<AttemptView>[] = [
   { id: "task", head: "Task", lead: true, by: (attempt) => attempt.task, cell: (attempt) => <span className="mono">{attempt.task}</span> },
-  { id: "worker", head: "Worker", by: (attempt) => attempt.worker, cell: (attempt) => attempt.worker },
+  { id: "worker", head: "Worker", by: (attempt) => attempt.worker_name, cell: (attempt) => attempt.worker_name },
   { id: "state", head: "State", by: (attempt) => attempt.state, cell: (attempt) => <Pill tone={BADGE[tone(attempt)] ?? "plain"}>{stateWord(attempt)}</Pill> },
   { id: "started", head: "Started", by: (attempt) => attempt.started_at, cell: (attempt) => clock(attempt.started_at) },
   { id: "took", head: "Took", number: true, by: (attempt) => (attempt.ended_at ?? Number.MAX_SAFE_INTEGER) - attempt.started_at, cell: (attempt) => <Lasting from={attempt.started_at} to={attempt.ended_at} /> },
@@ -91,7 +90,7 @@ function Chart({ items }: { items: AttemptView[] }) {
       />
       {at ? (
         <div className="gantt-tip" style={{ left: `${at.x}px`, top: `${at.y + 14}px` }}>
-          <strong className="mono">{at.bar.attempt.task}</strong> on {at.bar.attempt.worker}
+          <strong className="mono">{at.bar.attempt.task}</strong> on {at.bar.attempt.worker_name}
           <div>
             {stateWord(at.bar.attempt)}, {span(at.bar.to - at.bar.from)}
           </div>

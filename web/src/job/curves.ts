@@ -69,12 +69,28 @@ export interface NumberTable {
   rows: number[][];
 }
 
-/** Reads rows of numbers, split by commas, tabs or spaces, with or without names above them; null if it is none. */
+/** Reads objects of numbers, one a line; what is no number in all of them is left out. */
+function readObjects(lines: string[]): NumberTable | null {
+  try {
+    const objects = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+    const isNumber = (name: string) => objects.every((object) => typeof object[name] === "number");
+    const head = Object.keys(objects[0] ?? {}).filter(isNumber);
+    return head.length > 0 ? { head, rows: objects.map((object) => head.map((name) => object[name] as number)) } : null;
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Reads rows of numbers, split by commas, tabs or spaces, with or without names above them, or JSON in lines; null if it is
+ * none of that.
+ */
 export function readTable(text: string): NumberTable | null {
   const lines = text.split(/\r?\n/).filter((line) => line.trim() && !line.startsWith("#"));
   const split = (line: string) => line.trim().split(/\s*[,;\t]\s*|\s+/);
   const first = lines[0];
   if (first === undefined || lines.length < 3) return null;
+  if (first.startsWith("{")) return readObjects(lines);
   const named = split(first).some((cell) => cell !== "" && Number.isNaN(Number(cell)));
   const rows = (named ? lines.slice(1) : lines).map((line) => split(line).map(Number));
   const width = rows[0]?.length ?? 0;

@@ -1,6 +1,5 @@
 // Attempts in time, a row for each worker and more where one does several at once.
-import type { AttemptView } from "../api/pending";
-import { isDelivered } from "./graph";
+import type { AttemptView } from "../api/views";
 
 export interface Bar {
   attempt: AttemptView;
@@ -23,10 +22,10 @@ export interface Gantt {
 
 /** Lays attempts out. What still runs ends now. */
 export function gantt(attempts: AttemptView[], now: number): Gantt {
-  const workers = new Map<string, Row>();
+  const workers = new Map<number, Row>();
   const sorted = [...attempts].sort((a, b) => a.started_at - b.started_at);
   for (const attempt of sorted) {
-    const row = workers.get(attempt.worker) ?? { worker: attempt.worker, lanes: 0, bars: [] };
+    const row = workers.get(attempt.worker) ?? { worker: attempt.worker_name, lanes: 0, bars: new Array<Bar>() };
     workers.set(attempt.worker, row);
     const from = attempt.started_at;
     const to = Math.max(from, attempt.ended_at ?? now);
@@ -54,14 +53,15 @@ export function ticks(from: number, to: number, most: number): number[] {
 
 export type BarTone = "straw" | "leaf" | "poppy" | "ink-3";
 
+const TONES = { running: "straw", done: "leaf", failed: "poppy", cancelled: "ink-3" } as const;
+
 /** The colour of an attempt. */
 export function tone(attempt: AttemptView): BarTone {
-  if (attempt.ended_at === null) return "straw";
-  if (isDelivered(attempt.state)) return "leaf";
-  return attempt.state === "cancelled" || attempt.state === "superseded" ? "ink-3" : "poppy";
+  return TONES[attempt.state];
 }
 
 /** How an attempt ended, in a word. */
 export function stateWord(attempt: AttemptView): string {
-  return attempt.ended_at === null ? "running" : attempt.state.replaceAll("_", " ");
+  if (attempt.state === "failed") return attempt.cause?.replaceAll("_", " ") ?? "failed";
+  return { running: "running", done: "delivered", cancelled: "not needed any more" }[attempt.state];
 }

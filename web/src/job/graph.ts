@@ -1,8 +1,6 @@
 // The graph of a job: where its groups stand, and how each of their tasks is.
-import type { AttemptView } from "../api/pending";
-import type { GroupView } from "../api/views";
+import type { AttemptView, GroupView } from "../api/views";
 import type { Grain } from "../ui/Kernels";
-import { readTask } from "./task";
 
 export interface Edge {
   from: string;
@@ -41,7 +39,7 @@ export function layout(names: string[], edges: Edge[]): Place[] {
 /** Which groups read which, by what each group says of itself. */
 export function edgesOf(groups: GroupView[]): Edge[] {
   return groups.flatMap((group) =>
-    (group.reads ?? []).flatMap((position) => {
+    group.reads.flatMap((position) => {
       const from = groups[position];
       return from ? [{ from: from.name, to: group.name }] : [];
     }),
@@ -51,16 +49,16 @@ export function edgesOf(groups: GroupView[]): Edge[] {
 /** The most tasks that are shown one by one. */
 export const CELLS_MAX = 400;
 
-/** How each task of a group stands, by its attempts; null if there are too many to show. */
-export function cells(group: GroupView, attempts: AttemptView[]): Grain[] | null {
+/** How each task of the group at a position stands, by its attempts; null if there are too many to show. */
+export function cells(group: GroupView, at: number, attempts: AttemptView[]): Grain[] | null {
   if (group.tasks > CELLS_MAX) return null;
   const states: Grain[] = Array.from({ length: group.tasks }, () => "queued");
   const touched = new Set<number>();
   for (const attempt of attempts) {
-    const { group: name, index } = readTask(attempt.task);
-    if (name !== group.name || index >= states.length || states[index] === "done") continue;
+    const { index } = attempt;
+    if (attempt.group !== at || index >= states.length || states[index] === "done" || attempt.state === "cancelled") continue;
     touched.add(index);
-    states[index] = attempt.ended_at === null ? "running" : isDelivered(attempt.state) ? "done" : "failed";
+    states[index] = attempt.state;
   }
   if (group.done === group.tasks) return states.map(() => "done");
   // Results that were known need no attempt; which tasks they are of is not told.
@@ -70,19 +68,12 @@ export function cells(group: GroupView, attempts: AttemptView[]): Grain[] | null
       states[index] = "done";
       known--;
     }
-  let unchecked = group.unchecked;
-  for (let index = states.length - 1; index >= 0 && unchecked > 0 && known < 0; index--)
+  // Delivered results wait for their check; which ones is not told, and the newest are likely.
+  let unchecked = Math.min(group.unchecked, -Math.min(0, known));
+  for (let index = states.length - 1; index >= 0 && unchecked > 0; index--)
     if (states[index] === "done") {
       states[index] = "unchecked";
       unchecked--;
-      known++;
     }
   return states;
-}
-
-const DELIVERED = new Set(["done", "delivered", "finished", "paid", "accepted", "unchecked"]);
-
-/** Whether an attempt brought a result. */
-export function isDelivered(state: string): boolean {
-  return DELIVERED.has(state);
 }

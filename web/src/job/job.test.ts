@@ -1,36 +1,28 @@
 import { describe, expect, it } from "vitest";
-import type { AttemptView } from "../api/pending";
-import type { TaskReceipt } from "../api/receipt";
-import type { GroupView } from "../api/views";
+import type { AttemptView, GroupView, TaskReceipt } from "../api/views";
 import { grains } from "../ui/Kernels";
 import { aligned, curvesOf, measures, readTable, tableCurves } from "./curves";
 import { gantt, ticks, tone } from "./gantt";
 import { cells, edgesOf, layout } from "./graph";
 import { keep, LINES_MAX, LogReader } from "./log";
 import { checkAll, checkOne, fromHex, isSigned } from "./receipts";
-import { extentWords, readTask, tileAt } from "./task";
+import { extentWords, nameTask } from "./task";
 
 function attempt(change: Partial<AttemptView>): AttemptView {
-  return { task: "render[0]", attempt: 1, worker: "ada", started_at: 0, ended_at: null, state: "running", why: "", ...change };
+  return { task: "render[0]", attempt: 1, group: 0, index: 0, worker: 1, worker_name: "ada", started_at: 0, ended_at: null, state: "running", cause: null, second: false, why: "", ...change };
 }
 
 function group(change: Partial<GroupView>): GroupView {
-  return { name: "render", runtime: "wasm", extent: "Single", tasks: 4, done: 0, running: 0, queued: 4, unchecked: 0, saved: 0, predicted_micros: null, ...change };
+  return { name: "render", runtime: "wasm", extent: "Single", reads: [], tasks: 4, done: 0, running: 0, queued: 4, unchecked: 0, saved: 0, predicted_micros: null, ...change };
 }
 
 describe("tasks", () => {
-  it("are read by the hub's way of naming them", () => {
-    expect(readTask("render[12]")).toEqual({ group: "render", index: 12 });
-    expect(readTask("merge")).toEqual({ group: "merge", index: 0 });
-    expect(readTask("a[1].pieces[3]")).toEqual({ group: "a[1].pieces", index: 3 });
-  });
-
-  it("know their tile, smaller at the edges", () => {
-    const tiles = { width: 250, height: 150, tile_width: 100, tile_height: 100 };
-    expect(tileAt(tiles, 0)).toEqual({ x: 0, y: 0, width: 100, height: 100 });
-    expect(tileAt(tiles, 5)).toEqual({ x: 200, y: 100, width: 50, height: 50 });
-    expect(tileAt(tiles, 6)).toBeNull();
-    expect(extentWords({ Array: { first: 0, step: 10, count: 10 } })).toBe("numbers 0 to 90 in steps of 10");
+  it("are named as the hub names them, by the number that they stand for", () => {
+    const steps = { Array: { first: 10, step: 5, count: 4 } };
+    expect(nameTask(group({ extent: steps }), 2)).toBe("render[20]");
+    expect(nameTask(group({ tasks: 1 }), 0)).toBe("render");
+    expect(nameTask(group({ extent: { Tiles: { width: 4, height: 4, tile_width: 2, tile_height: 2 } } }), 3)).toBe("render[3]");
+    expect(extentWords(steps)).toBe("numbers 10 to 25 in steps of 5");
   });
 });
 
@@ -57,17 +49,19 @@ describe("the graph", () => {
 
   it("lights each task by its newest attempt", () => {
     const attempts = [
-      attempt({ task: "render[0]", ended_at: 5, state: "lost" }),
-      attempt({ task: "render[0]", attempt: 2 }),
-      attempt({ task: "render[1]", ended_at: 5, state: "done" }),
-      attempt({ task: "other[2]" }),
+      attempt({ index: 0, ended_at: 5, state: "failed" }),
+      attempt({ index: 0, attempt: 2 }),
+      attempt({ index: 1, ended_at: 5, state: "done" }),
+      attempt({ index: 2, group: 1 }),
+      attempt({ index: 3, ended_at: 5, state: "cancelled" }),
     ];
-    expect(cells(group({ done: 1 }), attempts)).toEqual(["running", "done", "queued", "queued"]);
-    expect(cells(group({ tasks: 1000 }), attempts)).toBeNull();
+    expect(cells(group({ done: 1 }), 0, attempts)).toEqual(["running", "done", "queued", "queued"]);
+    expect(cells(group({ done: 0, unchecked: 1 }), 0, attempts)?.[1]).toBe("unchecked");
+    expect(cells(group({ tasks: 1000 }), 0, attempts)).toBeNull();
   });
 
   it("shows results that were known without an attempt", () => {
-    expect(cells(group({ done: 2 }), [])?.filter((cell) => cell === "done")).toHaveLength(2);
+    expect(cells(group({ done: 2 }), 0, [])?.filter((cell) => cell === "done")).toHaveLength(2);
   });
 });
 
@@ -90,8 +84,8 @@ describe("the chart of attempts", () => {
       [
         attempt({ attempt: 1, started_at: 0, ended_at: 10, state: "done" }),
         attempt({ attempt: 2, started_at: 5 }),
-        attempt({ attempt: 3, started_at: 10, ended_at: 15, state: "lost" }),
-        attempt({ attempt: 4, worker: "bob", started_at: 3, ended_at: 4, state: "done" }),
+        attempt({ attempt: 3, started_at: 10, ended_at: 15, state: "failed" }),
+        attempt({ attempt: 4, worker: 2, worker_name: "bob", started_at: 3, ended_at: 4, state: "done" }),
       ],
       2000,
     );
@@ -105,7 +99,7 @@ describe("the chart of attempts", () => {
   it("has round marks and says how attempts ended by colour", () => {
     expect(ticks(0, 60_000, 6)).toEqual([0, 10_000, 20_000, 30_000, 40_000, 50_000, 60_000]);
     expect(tone(attempt({}))).toBe("straw");
-    expect(tone(attempt({ ended_at: 1, state: "lost" }))).toBe("poppy");
+    expect(tone(attempt({ ended_at: 1, state: "failed" }))).toBe("poppy");
     expect(gantt([], 5000).rows).toEqual([]);
   });
 });
@@ -131,6 +125,11 @@ describe("curves", () => {
     const table = readTable("step,loss\n1,3\n2,2\n3,1\n");
     expect(table && tableCurves(table, "t")).toEqual([{ name: "loss", task: "t", x: [1, 2, 3], y: [3, 2, 1] }]);
     expect(readTable("1 2\n3 4\n5 6")?.head).toEqual(["column 1", "column 2"]);
+    expect(readTable('{"step":1,"loss":3,"note":"a"}\n{"step":2,"loss":2,"note":"b"}\n{"step":3,"loss":1,"note":"c"}')).toEqual({
+      head: ["step", "loss"],
+      rows: [[1, 3], [2, 2], [3, 1]],
+    });
+    expect(readTable("{\n{\n{")).toBeNull();
     expect(readTable("one\ntwo\nthree\nfour")).toBeNull();
     expect(readTable("a,b\n1\n2\n3")).toBeNull();
     expect(tableCurves({ head: ["a", "b"], rows: [[3, 1], [1, 2]] }, "t")).toEqual([]);
@@ -166,8 +165,8 @@ function receipt(number: number, change: Partial<TaskReceipt["facts"]> = {}): Ta
     placement: { worker: "w", provider: null, device: "cpu", class: "cpu", per_second: "0.3", market: { mode: "posted", tier: "on-demand" }, why: "" },
     meter: { placed: 1000, finished: 4000, ran: 2_500_001 },
     price: { hold: "0.9", gross: "0.7500003", share_points: 1500, sum_before: "0", sum_after: "0.7500003" },
-    commitment: { claim: { attempt: 1, output: null, pieces: 1, root: "", ran: 2_500_001 } },
-    check: "Exact",
+    commitment: { claim: { attempt: 1, task: { job: 1, group: 0, index: number }, output: null, pieces: 1, root: "", ran: 2_500_001 }, batch: { count: 1, place: 0, path: [], root: "", signature: "" } },
+    check: "Exact" as const,
     draw: null,
     audit: null,
     verdict: "agreed",
@@ -203,7 +202,8 @@ describe("receipts", () => {
   });
 
   it("beyond the order's cap are found", () => {
-    const order = { signed: { order: { cap: "0.5", requester: "0x" } }, chain_id: 1, escrow: "", id: "" };
+    const signed = { order: { cap: "0.5", requester: "0x", hub: "0x", job: "", bond: "0", deadline: 0, policy: "", nonce: "0" }, signature: "" };
+    const order = { signed, chain_id: 1, escrow: "", id: "" };
     expect(checkAll([receipt(0, { order })])[0]?.text).toContain("more than the order's cap");
   });
 

@@ -1,6 +1,6 @@
 // Reckons receipts again in the browser: sums, shares, the chain from one to the next, and the hub's signature. Who wants
 // all of it (hashes, lots, jurors and the requester's order too) runs `gleaner receipt verify`.
-import type { TaskReceipt, Verdict } from "../api/receipt";
+import type { TaskReceipt, Verdict } from "../api/views";
 import { exact, units } from "../format/amount";
 
 /** Something that does not fit. */

@@ -1,21 +1,11 @@
-// Names of tasks, as the hub writes them: `render[12]`.
+// Tasks of a group: their names, and what they are.
 import type { Extent } from "../api/views";
 
-export interface TaskName {
-  group: string;
-  index: number;
-}
-
-export function readTask(name: string): TaskName {
-  const match = /^(.*)\[(\d+)\]$/.exec(name);
-  return match ? { group: match[1] as string, index: Number(match[2]) } : { group: name, index: 0 };
-}
-
-export interface Rect {
-  x: number;
-  y: number;
-  width: number;
-  height: number;
+/** The name of a task, as the hub writes it: `render[12]`, by the number that it stands for. */
+export function nameTask(group: { name: string; extent: Extent; tasks: number }, index: number): string {
+  const { extent, name } = group;
+  if (extent === "Single" || group.tasks === 1) return name;
+  return `${name}[${"Array" in extent ? extent.Array.first + extent.Array.step * index : index}]`;
 }
 
 export interface Tiles {
@@ -28,15 +18,6 @@ export interface Tiles {
 /** The grid of a group whose tasks are tiles of a picture. */
 export function tilesOf(extent: Extent): Tiles | null {
   return typeof extent === "object" && "Tiles" in extent ? extent.Tiles : null;
-}
-
-/** The part of the picture that a tile is; tiles at the right and bottom edge may be smaller. */
-export function tileAt(tiles: Tiles, index: number): Rect | null {
-  const columns = Math.ceil(tiles.width / tiles.tile_width);
-  const x = (index % columns) * tiles.tile_width;
-  const y = Math.floor(index / columns) * tiles.tile_height;
-  if (y >= tiles.height || index < 0) return null;
-  return { x, y, width: Math.min(tiles.tile_width, tiles.width - x), height: Math.min(tiles.tile_height, tiles.height - y) };
 }
 
 /** What the tasks of a group are, in words. */

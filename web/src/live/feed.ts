@@ -1,9 +1,9 @@
 // Carries live events into the cache of answers.
 import type { InfiniteData, QueryClient } from "@tanstack/react-query";
+import type { AttemptChange, LiveEvent, MachineView, StatusHistory } from "../api/pending";
 import * as queries from "../api/queries";
-import type { MachineView, Page } from "../api/pending";
-import type { JobSummary, JobView, Live, WorkerView } from "../api/views";
-import { mergeFailure, mergeJob, mergePages, mergeWorker, readLive } from "./merge";
+import type { AttemptsView, JobSummary, JobView, Page, WorkerView } from "../api/views";
+import { mergeAttempts, mergeFailure, mergeJob, mergePages, mergeWorker, readLive } from "./merge";
 import { Refresher } from "./refresh";
 
 /** Feeds a cache. What an event does not carry is asked for again, if a page shows it. */
@@ -24,51 +24,54 @@ export class Feed {
     if (again) void this.cache.invalidateQueries();
   };
 
-  private take(event: Live): void {
+  private take(event: LiveEvent): void {
     switch (event.event) {
+      case "watching":
+        return;
       case "job":
         return this.job(event);
+      case "attempts":
+        return this.attempts(event.job, event.items, event.more);
+      case "failure":
+        return this.change<JobView>(queries.job(event.job).queryKey, (known) => mergeFailure(known, event.failure));
       case "worker":
         return this.worker(event);
-      case "failure":
-        this.cache.setQueryData<JobView>(queries.job(event.job).queryKey, (known) =>
-          known ? mergeFailure(known, event.failure) : known,
-        );
-        return this.refresher.want(JSON.stringify(["job", event.job]));
-      case "attempt":
-        return this.refresher.want(JSON.stringify(["job", event.job]));
       case "prices":
-        return this.refresher.want(JSON.stringify(["prices"]));
+        return void this.cache.setQueryData(queries.prices.queryKey, event.items);
       case "status":
-        return this.refresher.want(JSON.stringify(["status"]));
+        return this.change<StatusHistory>(queries.status.queryKey, (known) => ({ ...event, history: known.history }));
       case "missed":
         return void this.cache.invalidateQueries();
     }
   }
 
+  private change<T>(key: readonly unknown[], merge: (known: T) => T): void {
+    this.cache.setQueryData<T>(key, (known) => (known === undefined ? known : merge(known)));
+  }
+
+  private refresh(...key: unknown[]): void {
+    this.refresher.want(JSON.stringify(key));
+  }
+
   private job(event: JobSummary): void {
     for (const [key] of this.cache.getQueriesData({ queryKey: ["jobs"] }))
-      this.cache.setQueryData<InfiniteData<Page<JobSummary>>>(key, (known) =>
-        known ? { ...known, pages: mergePages(known.pages, String(key[1]), event) } : known,
-      );
-    this.cache.setQueryData<JobView>(queries.job(event.id).queryKey, (known) =>
-      known ? mergeJob(known, event) : known,
-    );
-    this.refresher.want(JSON.stringify(["job", event.id]));
-    this.refresher.want(JSON.stringify(["status"]));
-    if (event.ended_at) this.refresher.want(JSON.stringify(["wallet"]));
+      this.change<InfiniteData<Page<JobSummary>>>(key, (known) => ({ ...known, pages: mergePages(known.pages, String(key[1]), event) }));
+    this.change<JobView>(queries.job(event.id).queryKey, (known) => mergeJob(known, event));
+    for (const part of ["view", "explain", "results", "receipts"]) this.refresh("job", event.id, part);
+    if (event.ended_at) this.refresh("job", event.id);
+    if (event.ended_at) this.refresh("wallet");
+  }
+
+  private attempts(job: number, changes: AttemptChange[], more: number): void {
+    const groups = this.cache.getQueryData<JobView>(queries.job(job).queryKey)?.groups ?? [];
+    this.change<AttemptsView>(queries.attempts(job).queryKey, (known) => mergeAttempts(known, groups, changes));
+    if (more > 0) this.refresh("job", job, "attempts");
   }
 
   private worker(event: { id: number; state: WorkerView["state"] }): void {
     for (const [key] of this.cache.getQueriesData({ queryKey: ["workers"] }))
-      this.cache.setQueryData<InfiniteData<Page<WorkerView>>>(key, (known) =>
-        known ? { ...known, pages: known.pages.map((page) => mergeWorker(page, event)) } : known,
-      );
-    this.cache.setQueryData<Page<MachineView>>(queries.machines.queryKey, (known) =>
-      known ? mergeWorker(known, event) : known,
-    );
-    this.refresher.want(JSON.stringify(["status"]));
-    this.refresher.want(JSON.stringify(["machines"]));
-    this.refresher.want(JSON.stringify(["regions"]));
+      this.change<InfiniteData<Page<WorkerView>>>(key, (known) => ({ ...known, pages: known.pages.map((page) => mergeWorker(page, event)) }));
+    this.change<Page<MachineView>>(queries.machines.queryKey, (known) => mergeWorker(known, event));
+    this.refresh("machines");
   }
 }

@@ -1,13 +1,13 @@
 import { QueryClient } from "@tanstack/react-query";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { JobSummary, JobView } from "../api/views";
+import type { AttemptsView, GroupView, JobSummary, JobView } from "../api/views";
 import { backoff, FIRST_MS, LONGEST_MS } from "./backoff";
 import { Feed } from "./feed";
-import { mergeFailure, mergeJob, mergePages, mergeWorker, readLive } from "./merge";
+import { mergeAttempts, mergeFailure, mergeJob, mergePages, mergeWorker, readLive } from "./merge";
 import { PAUSE_MS, Refresher } from "./refresh";
 import { LiveSocket, type Standing } from "./socket";
 
-function job(change: Partial<JobSummary> = {}): JobSummary {
+function job(change: Record<string, unknown> = {}): JobSummary {
   return {
     id: 7,
     name: "field",
@@ -23,7 +23,7 @@ function job(change: Partial<JobSummary> = {}): JobSummary {
     submitted_at: 1000,
     ended_at: null,
     ...change,
-  };
+  } as JobSummary;
 }
 
 describe("events", () => {
@@ -49,9 +49,9 @@ describe("events", () => {
 
   it("put a new job first, and take one out of a list where it does not belong any more", () => {
     const pages = [{ items: [job()], next: null }];
-    const added = mergePages(pages, "active", job({ id: 8 }));
+    const added = mergePages(pages, "running", job({ id: 8 }));
     expect(added[0]?.items.map((one) => one.id)).toEqual([8, 7]);
-    const ended = mergePages(added, "active", job({ state: "done", done: 40, ended_at: 5 }));
+    const ended = mergePages(added, "running", job({ state: "done", done: 40, ended_at: 5 }));
     expect(ended[0]?.items.map((one) => one.id)).toEqual([8]);
     expect(mergePages(pages, "done", job({ id: 9 }))).toEqual(pages);
   });
@@ -71,14 +71,35 @@ describe("events", () => {
   });
 });
 
+describe("attempts", () => {
+  const known: AttemptsView = {
+    job: 7,
+    not_listed: 0,
+    items: [{ attempt: 1, task: "render[0]", group: 0, index: 0, worker: 3, worker_name: "ada", started_at: 1, ended_at: null, state: "running", cause: null, why: "the best", second: true }],
+  };
+  const groups = [{ name: "render", tasks: 4, extent: { Array: { first: 0, step: 1, count: 4 } } }] as GroupView[];
+  const change = (more: object) => ({ attempt: 1, group: 0, index: 0, worker: 3, worker_name: null, started_at: 1, ended_at: null, state: "running" as const, cause: null, why: "", ...more });
+
+  it("end, and keep what the event does not say again", () => {
+    const merged = mergeAttempts(known, groups, [change({ ended_at: 9, state: "done" })]);
+    expect(merged.items).toEqual([{ ...known.items[0], ended_at: 9, state: "done" }]);
+    expect(mergeAttempts(merged, groups, [change({})]).items[0]?.ended_at).toBe(9);
+  });
+
+  it("begin, with the name that the hub would give them", () => {
+    const merged = mergeAttempts(known, groups, [change({ attempt: 2, index: 3, worker_name: "bob", why: "idle" })]);
+    expect(merged.items[1]).toMatchObject({ task: "render[3]", worker_name: "bob", second: false });
+  });
+});
+
 describe("the feed", () => {
   it("shows an event on every page that lists the job", () => {
     const cache = new QueryClient();
-    cache.setQueryData(["jobs", "active"], { pages: [{ items: [job()], next: null }], pageParams: [null] });
+    cache.setQueryData(["jobs", "running"], { pages: [{ items: [job()], next: null }], pageParams: [null] });
     cache.setQueryData(["job", 7, "view"], { ...job(), groups: [] });
     new Feed(cache).message(JSON.stringify({ event: "job", ...job({ done: 11 }) }));
     expect(cache.getQueryData(["job", 7, "view"])).toMatchObject({ done: 11, groups: [] });
-    expect(cache.getQueryData(["jobs", "active"])).toMatchObject({ pages: [{ items: [{ done: 11 }] }] });
+    expect(cache.getQueryData(["jobs", "running"])).toMatchObject({ pages: [{ items: [{ done: 11 }] }] });
   });
 
   it("asks for everything again after a break, and not at the first connection", () => {
@@ -110,6 +131,10 @@ describe("asking again", () => {
 });
 
 class Wire {
+  sent: string[] = [];
+  send(text: string): void {
+    this.sent.push(text);
+  }
   onopen: (() => void) | null = null;
   onclose: (() => void) | null = null;
   onmessage: ((event: { data: unknown }) => void) | null = null;
@@ -178,6 +203,26 @@ describe("the connection", () => {
     expect(socket.stands().is).toBe("closed");
     vi.advanceTimersByTime(60_000);
     expect(wires).toHaveLength(2);
+  });
+
+  it("says what is followed, when it opens and when that changes", async () => {
+    const { wires, socket } = connect();
+    const leave = socket.follow("job:7");
+    const other = socket.follow("job:7");
+    socket.follow("jobs");
+    socket.start();
+    wires[0]?.onopen?.();
+    await Promise.resolve();
+    leave();
+    await Promise.resolve();
+    other();
+    await Promise.resolve();
+    expect(wires[0]?.sent).toEqual(['{"watch":["job:7","jobs"]}', '{"watch":["jobs"]}']);
+    wires[0]?.onclose?.();
+    vi.advanceTimersByTime(FIRST_MS);
+    wires[1]?.onopen?.();
+    await Promise.resolve();
+    expect(wires[1]?.sent).toEqual(['{"watch":["jobs"]}']);
   });
 
   it("waits longer each time, up to a limit", () => {

@@ -25,6 +25,8 @@ export class LiveSocket {
   private failures = 0;
   private wasOpen = false;
   private watchers = new Set<() => void>();
+  private topics = new Map<string, number>();
+  private told = "";
 
   constructor(
     private readonly wires: Wires,
@@ -49,6 +51,29 @@ export class LiveSocket {
     if (this.standing.is === "waiting") this.connect();
   }
 
+  /** Asks the hub to tell of something, such as `job:7`, until the returned function is called. */
+  follow(topic: string): () => void {
+    this.topics.set(topic, (this.topics.get(topic) ?? 0) + 1);
+    this.tell();
+    return () => {
+      const others = (this.topics.get(topic) ?? 1) - 1;
+      if (others > 0) this.topics.set(topic, others);
+      else this.topics.delete(topic);
+      this.tell();
+    };
+  }
+
+  /** Says what is followed, once all that changes at the same time has changed. */
+  private tell(): void {
+    queueMicrotask(() => {
+      if (this.standing.is !== "open") return;
+      const text = JSON.stringify({ watch: [...this.topics.keys()].sort() });
+      if (text === this.told) return;
+      this.told = text;
+      this.socket?.send(text);
+    });
+  }
+
   readonly watch = (watcher: () => void): (() => void) => {
     this.watchers.add(watcher);
     return () => this.watchers.delete(watcher);
@@ -63,7 +88,9 @@ export class LiveSocket {
     this.socket = socket;
     socket.onopen = () => {
       this.failures = 0;
+      this.told = "";
       this.stand({ is: "open" });
+      this.tell();
       this.heard.opened(this.wasOpen);
       this.wasOpen = true;
     };

@@ -3,7 +3,7 @@ import type { DeviceOffer } from "../api/views";
 import { bytes, parseBytes, percent, size } from "../format/number";
 import { ago } from "../format/time";
 import { useNowEvery } from "../ui/now";
-import { Meter, Pill } from "../ui/words";
+import { Meter, Pill, type Tone } from "../ui/words";
 
 /** One device: what it is, how busy, warm and full it is, and how the hub's tests went. */
 export function Device({ machine, device, index }: { machine: MachineView; device: DeviceOffer; index: number }) {
@@ -22,7 +22,7 @@ export function Device({ machine, device, index }: { machine: MachineView; devic
       {seen ? (
         <dl className="gauges">
           {seen.load !== null ? <Gauge name="Load" words={percent(seen.load)} share={seen.load} /> : null}
-          {seen.temperature !== null ? <Gauge name="Heat" words={`${Math.round(seen.temperature)} °C`} share={seen.temperature / 100} hot={seen.temperature >= 85} /> : null}
+          {seen.temperature !== null ? <Gauge name="Heat" words={`${Math.round(seen.temperature)} °C`} share={seen.temperature / 100} tone={seen.temperature >= 85 ? "poppy" : seen.temperature >= 65 ? "straw" : "leaf"} /> : null}
           {seen.memory_used !== null && memory > 0 ? <Gauge name="Memory" words={bytes(seen.memory_used)} share={seen.memory_used / memory} /> : null}
           {seen.watts !== null ? <Gauge name="Power" words={`${Math.round(seen.watts)} W`} share={seen.watts / 450} /> : null}
         </dl>
@@ -40,13 +40,13 @@ function Measured({ at }: { at: number }) {
   return now - at > 60_000 ? <p className="small faint">measured {ago(at, now)}</p> : null;
 }
 
-function Gauge({ name, words, share, hot }: { name: string; words: string; share: number; hot?: boolean }) {
+function Gauge({ name, words, share, tone }: { name: string; words: string; share: number; tone?: Tone }) {
   return (
     <div>
       <dt>{name}</dt>
       <dd>
         {words}
-        <Meter share={share} tone={hot ? "poppy" : share > 0.05 ? "straw" : "leaf"} label={`${name}: ${words}`} />
+        <Meter share={share} tone={tone ?? (share > 0.05 ? "straw" : "leaf")} label={`${name}: ${words}`} />
       </dd>
     </div>
   );

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { MachineView } from "../api/pending";
+import { binMs, earned, together } from "./earnings";
 import { hourlyPrice, readHours, standing } from "./standing";
 
 function machine(change: Partial<MachineView>): MachineView {
@@ -28,15 +29,25 @@ describe("hours", () => {
   });
 });
 
-describe("earnings of several machines", () => {
-  it("are added up moment by moment", async () => {
-    const { together } = await import("./together");
-    const one = { items: [{ at: 1, earned: "1", energy: "0.1", tasks: 2 }], earned: "1", energy: "0.1" };
-    const two = { items: [{ at: 0, earned: "2", energy: "0", tasks: 1 }, { at: 1, earned: "0.5", energy: "0.2", tasks: 1 }], earned: "2.5", energy: "0.2" };
-    expect(together([one, two])).toEqual({
-      items: [{ at: 0, earned: "2", energy: "0", tasks: 1 }, { at: 1, earned: "1.5", energy: "0.3", tasks: 3 }],
-      earned: "3.5",
-      energy: "0.3",
-    });
+describe("earnings", () => {
+  const HOUR = 3_600_000;
+  const point = (hour: number, net: string, ran_micros: number) => ({ hour, gross: "0", net, tasks: 1, ran_micros });
+  const view = (...items: ReturnType<typeof point>[]) => ({ worker: 1, items, total: point(0, "0", 0), next: null });
+
+  it("of hours make days, with the electricity of the time that tasks ran taken off", () => {
+    const found = earned(view(point(0, "1", 1_800_000_000), point(HOUR, "2", 3_600_000_000), point(24 * HOUR, "4", 0)), "0.5", binMs(30));
+    expect(found.bins).toEqual([
+      { at: 0, earned: 3_000_000_000n, energy: 750_000_000n, tasks: 2 },
+      { at: 24 * HOUR, earned: 4_000_000_000n, energy: 0n, tasks: 1 },
+    ]);
+    expect([found.earned, found.energy, found.metered]).toEqual([7_000_000_000n, 750_000_000n, true]);
+  });
+
+  it("of several machines are added up, and say so where a tariff is missing", () => {
+    const one = earned(view(point(0, "1", 0)), "0.5", binMs(1));
+    const two = earned(view(point(0, "2", 0), point(HOUR, "1", 0)), null, binMs(1));
+    const both = together([one, two]);
+    expect(both.bins.map((bin) => bin.earned)).toEqual([3_000_000_000n, 1_000_000_000n]);
+    expect(both.metered).toBe(false);
   });
 });

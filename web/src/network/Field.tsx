@@ -34,7 +34,7 @@ export function plant(count: number): Stalk[] {
       const even = (index + 0.5 + (row % 2 ? 0.25 : -0.25)) / here;
       stalks.push({
         x: 0.02 + 0.96 * (even + (chance() - 0.5) * (0.6 / here)),
-        y: 0.16 + 0.78 * near ** 1.4,
+        y: 0.3 + 0.66 * near ** 1.4,
         size: 0.45 + 0.55 * near,
         phase: chance() * Math.PI * 2,
         rank: 0,
@@ -53,7 +53,9 @@ function hash(value: number): number {
   return (Math.imul(value + 1, 2_654_435_761) >>> 0) % 65_536;
 }
 
-type Palette = Record<"straw" | "furrow-strong" | "ink-3" | "soil" | "straw-ink", string>;
+const PAINTS = ["ear", "idle", "stubble"] as const;
+
+type Palette = Record<(typeof PAINTS)[number], string>;
 
 function draw(canvas: HTMLCanvasElement, stalks: Stalk[], working: number, palette: Palette, time: number): void {
   const context = canvas.getContext("2d");
@@ -70,11 +72,11 @@ function draw(canvas: HTMLCanvasElement, stalks: Stalk[], working: number, palet
 
 function drawStubble(context: CanvasRenderingContext2D, width: number, height: number, palette: Palette): void {
   const chance = seeded(3);
-  context.strokeStyle = palette.soil;
+  context.strokeStyle = palette.stubble;
   context.globalAlpha = 0.5;
   for (let row = 0; row < 11; row++) {
     const near = (row / 10) ** 1.7;
-    const y = height * (0.1 + 0.9 * near);
+    const y = height * (0.14 + 0.86 * near);
     const gap = 7 + near * 26;
     context.lineWidth = 0.8 + near * 1.2;
     context.beginPath();
@@ -102,7 +104,7 @@ function drawStalk(
   const tall = (works ? 58 : 26) * stalk.size;
   const sway = works ? Math.sin(time / 900 + stalk.phase + stalk.x * 5) * 5 * stalk.size : 0;
   const tip = { x: x + sway + 3 * stalk.size, y: y - tall };
-  context.strokeStyle = works ? palette.straw : palette["furrow-strong"];
+  context.strokeStyle = works ? palette.ear : palette.idle;
   context.lineWidth = Math.max(1, 2 * stalk.size);
   context.lineCap = "round";
   context.beginPath();
@@ -110,7 +112,7 @@ function drawStalk(
   context.quadraticCurveTo(x, y - tall * 0.6, tip.x, tip.y);
   context.stroke();
   if (!works) return;
-  context.fillStyle = palette.straw;
+  context.fillStyle = palette.ear;
   const grain = 4.6 * stalk.size;
   for (let pair = 0; pair < 4; pair++) {
     const up = tip.y + pair * grain * 1.25;
@@ -140,7 +142,7 @@ export function Field({ slots, busy }: { slots: number; busy: number }) {
   useEffect(() => {
     const element = canvas.current;
     if (!element) return;
-    const palette = colours(["straw", "furrow-strong", "ink-3", "soil", "straw-ink"] as const);
+    const palette = colours(PAINTS);
     const stalks = plant(shown);
     const still = window.matchMedia("(prefers-reduced-motion: reduce)").matches || lit === 0;
     return animate(element, (time) => draw(element, stalks, lit, palette, time), still);

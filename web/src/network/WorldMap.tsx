@@ -1,5 +1,5 @@
 import { useMemo } from "react";
-import type { RegionView } from "../api/pending";
+import type { RegionFigure } from "../api/pending";
 import { counted } from "../format/number";
 import { EAST, land, NORTH, placeOfRegion, SOUTH, WEST } from "./land";
 
@@ -13,12 +13,13 @@ const across = (x: number) => (x - WEST) / STEP;
 const down = (y: number) => ((NORTH - y) / STEP) * STRETCH;
 
 /** Where machines are: a dot of land for every few degrees, a light for every region. */
-export function WorldMap({ regions }: { regions: RegionView[] }) {
+export function WorldMap({ regions }: { regions: RegionFigure[] }) {
   const dots = useMemo(() => land(STEP).map(([x, y]) => `M${across(x).toFixed(1)} ${down(y).toFixed(1)}h0`).join(""), []);
   const placed = regions.flatMap((region) => {
     const place = placeOfRegion(region.region);
     return place ? [{ region, x: across(place[0]), y: down(place[1]) }] : [];
   });
+  const named = readable(placed);
   const elsewhere = regions.filter((region) => !placeOfRegion(region.region));
   const label = regions.map((region) => `${region.region}: ${counted(region.workers, "worker")}`).join(", ");
   return (
@@ -26,12 +27,14 @@ export function WorldMap({ regions }: { regions: RegionView[] }) {
       <svg className="world" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={`Workers by region. ${label || "None now."}`}>
         <path className="land" d={dots} />
         {placed.map(({ region, x, y }) => (
-          <g key={region.region} className={region.busy > 0 ? "light working" : "light"}>
+          <g key={region.region} className={region.slots_busy > 0 ? "light working" : "light"}>
             <circle className="glow" cx={x} cy={y} r={radius(region.slots) * 2} />
             <circle cx={x} cy={y} r={radius(region.slots)} />
-            <text x={x} y={y - radius(region.slots) - 1.2}>
-              {region.region}
-            </text>
+            {named.has(region.region) ? (
+              <text x={x} y={y - radius(region.slots) - 1.2}>
+                {region.region}
+              </text>
+            ) : null}
           </g>
         ))}
       </svg>
@@ -40,7 +43,7 @@ export function WorldMap({ regions }: { regions: RegionView[] }) {
           <li key={region.region}>
             <strong>{region.region}</strong>
             <span className="soft">
-              {counted(region.workers, "worker")}, {region.busy} of {counted(region.slots, "slot")} working
+              {counted(region.workers, "worker")}, {region.slots_busy} of {counted(region.slots, "slot")} working
             </span>
           </li>
         ))}
@@ -52,6 +55,25 @@ export function WorldMap({ regions }: { regions: RegionView[] }) {
       ) : null}
     </div>
   );
+}
+
+interface Placed {
+  region: RegionFigure;
+  x: number;
+  y: number;
+}
+
+const LETTER = 1.8;
+const LINE = 4;
+
+/** The regions whose names fit on the map: of those that would cover each other, the largest. All are in the list below. */
+function readable(placed: Placed[]): Set<string> {
+  const taken: Placed[] = [];
+  for (const one of [...placed].sort((a, b) => b.region.slots - a.region.slots)) {
+    const wide = (other: Placed) => ((one.region.region.length + other.region.region.length) * LETTER) / 2;
+    if (!taken.some((other) => Math.abs(other.x - one.x) < wide(other) && Math.abs(other.y - one.y) < LINE)) taken.push(one);
+  }
+  return new Set(taken.map(({ region }) => region.region));
 }
 
 function radius(slots: number): number {

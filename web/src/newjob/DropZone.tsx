@@ -4,7 +4,7 @@ import { Icon } from "../ui/Icon";
 import { type Folder, fromDrop, fromList } from "./folder";
 
 /** A place to drop a folder or files on; also by buttons, for those who cannot drag. */
-export function DropZone({ onPicked, onWrong, what = "a folder or a job file" }: { onPicked: (folder: Folder) => void; onWrong: (text: string) => void; what?: string }) {
+export function DropZone({ onPicked, onWrong, what, about }: { onPicked: (folder: Folder) => void; onWrong: (text: string) => void; what: string; about: string }) {
   const [over, setOver] = useState(false);
   const files = useRef<HTMLInputElement>(null);
   const folder = useRef<HTMLInputElement>(null);
@@ -33,7 +33,7 @@ export function DropZone({ onPicked, onWrong, what = "a folder or a job file" }:
     >
       <Icon name="up" size={34} />
       <strong>Drop {what} here</strong>
-      <p className="soft">Only what the job file names is sent.</p>
+      <p className="soft">{about}</p>
       <div className="row">
         <button type="button" className="button" onClick={() => folder.current?.click()}>
           Choose a folder

@@ -5,7 +5,10 @@ export interface Draft {
   source: string;
   name: string;
   files: Picked[];
+  /** Where the job file comes from. */
   from: string | null;
+  /** Whether paths in the job file begin with the name under which the files are sent. */
+  rooted: boolean;
 }
 
 let draft: Draft | null = null;

@@ -3,10 +3,9 @@ import { useState } from "react";
 import { Link } from "wouter";
 import type { MachineView } from "../api/pending";
 import * as queries from "../api/queries";
-import { units } from "../format/amount";
-import { EarningsShown } from "../machine/EarningsChart";
+import { EarningsChart } from "../machine/EarningsChart";
+import { binMs, earned, together } from "../machine/earnings";
 import "../machine/machine.css";
-import { together } from "../machine/together";
 import { type Column, DataTable } from "../ui/DataTable";
 import { Answer, Bed, Empty, Head, Switch, Waiting } from "../ui/parts";
 import { Money } from "../ui/words";
@@ -66,15 +65,17 @@ const COLUMNS: Column<Line>[] = [
 function All({ machines, days }: { machines: MachineView[]; days: number }) {
   const answers = useQueries({ queries: machines.map((machine) => queries.earnings(machine.id, days)) });
   if (answers.some((answer) => answer.isPending)) return <Waiting what="earnings" lines={8} />;
-  const found = answers.map((answer) => answer.data).filter((data) => data !== undefined);
-  const lines = machines.map((machine, index) => ({ machine, earned: units(answers[index]?.data?.earned), energy: units(answers[index]?.data?.energy) }));
+  const found = machines.flatMap((machine, index) => {
+    const view = answers[index]?.data;
+    return view ? [{ machine, ...earned(view, machine.energy_per_hour, binMs(days)) }] : [];
+  });
   return (
     <div className="stack">
       <Bed title="All machines">
-        <EarningsShown data={together(found)} />
+        <EarningsChart earned={together(found)} />
       </Bed>
       <Bed flush title="By machine">
-        <DataTable rows={lines} columns={COLUMNS} id={(line) => String(line.machine.id)} label="Earnings by machine" sorting={[{ id: "earned", desc: true }]} />
+        <DataTable rows={found} columns={COLUMNS} id={(line) => String(line.machine.id)} label="Earnings by machine" sorting={[{ id: "earned", desc: true }]} />
       </Bed>
     </div>
   );

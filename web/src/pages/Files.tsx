@@ -2,7 +2,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useMemo, useRef, useState } from "react";
 import * as hub from "../api/hub";
 import { words } from "../api/http";
-import type { FileView } from "../api/pending";
+import type { FileTree } from "../api/pending";
 import * as queries from "../api/queries";
 import { say } from "../app/toast";
 import { bytes, count } from "../format/number";
@@ -17,13 +17,13 @@ import "../newjob/newjob.css";
 
 export default function Files() {
   const files = useQuery(queries.files);
-  const [removing, setRemoving] = useState<FileView | null>(null);
-  const columns = useMemo<Column<FileView>[]>(
+  const [removing, setRemoving] = useState<FileTree | null>(null);
+  const columns = useMemo<Column<FileTree>[]>(
     () => [
       { id: "name", head: "Name", lead: true, by: (file) => file.name, cell: (file) => <strong className="wrap-anywhere">{file.name}</strong> },
       { id: "files", head: "Files", number: true, by: (file) => file.files, cell: (file) => count(file.files) },
       { id: "bytes", head: "Size", number: true, by: (file) => file.bytes, cell: (file) => bytes(file.bytes) },
-      { id: "at", head: "Changed", number: true, by: (file) => file.made_at, cell: (file) => <When at={file.made_at} /> },
+      { id: "at", head: "Changed", number: true, by: (file) => file.modified_at, cell: (file) => <When at={file.modified_at} /> },
       {
         id: "do",
         head: "",
@@ -95,14 +95,14 @@ function Sender() {
     );
   return (
     <>
-      <DropZone what="a folder or files" onPicked={(folder) => sending.mutate(folder)} onWrong={setWrong} />
+      <DropZone what="a folder or files" about="Everything in it is sent. A broken upload goes on where it stopped." onPicked={(folder) => sending.mutate(folder)} onWrong={setWrong} />
       {wrong ? <p className="notice straw">{wrong}</p> : null}
       {sending.error ? <Trouble error={sending.error} /> : null}
     </>
   );
 }
 
-function Removing({ file, onClose }: { file: FileView; onClose: () => void }) {
+function Removing({ file, onClose }: { file: FileTree; onClose: () => void }) {
   const cache = useQueryClient();
   const remove = async () => {
     try {

@@ -6,6 +6,7 @@ import * as hub from "../api/hub";
 import { Refusal, words } from "../api/http";
 import * as queries from "../api/queries";
 import type { JobView } from "../api/views";
+import { useFollowed } from "../app/live";
 import { say } from "../app/toast";
 import { share, units } from "../format/amount";
 import { counted, progress } from "../format/number";
@@ -34,6 +35,7 @@ const TABS: [string, string, React.ComponentType<{ job: JobView }>][] = [
 
 export default function Job({ id, tab }: { id: number; tab: string }) {
   const job = useQuery(queries.job(id));
+  useFollowed(`job:${id}`);
   if (job.error instanceof Refusal && job.error.status === 404)
     return (
       <Empty title={`There is no job ${id} of yours`} action={<Link href="/jobs">Your jobs</Link>}>
@@ -61,7 +63,7 @@ function Shown({ job, tab }: { job: JobView; tab: string }) {
         </span>
       </Head>
       <div className="stack">
-        {job.state === "failed" ? <Failed job={job} /> : null}
+        <Failed job={job} />
         <Progress job={job} />
         <Tabs label="Parts of this job" items={items} current={(items[at] as { path: string }).path} />
         <Chosen job={job} />
@@ -77,8 +79,8 @@ function Progress({ job }: { job: JobView }) {
     <div className="bed job-now">
       <Kernels
         counts={{ ...job, unchecked }}
-        most={120}
-        rows={2}
+        columns={50}
+        rows={3}
         label={`${job.done} of ${counted(job.tasks, "task")} done, ${unchecked} being checked, ${job.running} running`}
       />
       <Figures>
@@ -107,6 +109,7 @@ function Progress({ job }: { job: JobView }) {
 }
 
 function Failed({ job }: { job: JobView }) {
+  if (job.state !== "failed") return null;
   return (
     <div className="notice poppy" role="alert">
       <strong>

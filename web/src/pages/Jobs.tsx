@@ -12,7 +12,7 @@ import { JobState, Lasting, Money, When } from "../ui/words";
 
 const FILTERS = [
   ["", "All"],
-  ["active", "Active"],
+  ["running", "Running"],
   ["done", "Done"],
   ["failed", "Failed"],
   ["cancelled", "Cancelled"],
@@ -40,7 +40,7 @@ const COLUMNS: Column<JobSummary>[] = [
     by: (job) => job.done / Math.max(1, job.tasks),
     cell: (job) => (
       <span className="job-progress">
-        <Kernels counts={job} most={24} label={`${job.done} of ${counted(job.tasks, "task")} done, ${job.running} running`} />
+        <Kernels counts={job} columns={24} label={`${job.done} of ${counted(job.tasks, "task")} done, ${job.running} running`} />
         <span className="small soft nowrap">
           {progress(job.done, job.tasks)} of {counted(job.tasks, "task")}
           {job.retried > 0 ? `, ${job.retried} retried` : ""}
@@ -87,7 +87,7 @@ export default function Jobs() {
               rows.length > 0 ? (
                 <DataTable rows={rows} columns={COLUMNS} id={(job) => String(job.id)} label="Jobs" />
               ) : filter ? (
-                <Empty title={`No job is ${filter} here`}>Choose “All” to see the others.</Empty>
+                <Empty title={`No job is ${filter}`}>Choose “All” to see the others.</Empty>
               ) : (
                 <Empty
                   title="You have no jobs yet"

@@ -5,11 +5,13 @@ import { Link } from "wouter";
 import * as hub from "../api/hub";
 import type { MachineView, Penalty } from "../api/pending";
 import * as queries from "../api/queries";
+import { useFollowed } from "../app/live";
 import { say } from "../app/toast";
 import { exact, parseAmount } from "../format/amount";
 import { counted, percent, short } from "../format/number";
 import { Device } from "../machine/Device";
 import { EarningsChart } from "../machine/EarningsChart";
+import { binMs, earned } from "../machine/earnings";
 import "../machine/machine.css";
 import { PauseButton } from "../machine/PauseButton";
 import { hourlyPrice, readHours, standing } from "../machine/standing";
@@ -18,6 +20,7 @@ import { Figure, Figures, Money, When, WorkerState } from "../ui/words";
 
 export default function Machine({ id }: { id: number }) {
   const machines = useQuery(queries.machines);
+  useFollowed(`worker:${id}`);
   return (
     <Answer query={machines} what="the machine" lines={8}>
       {(page) => {
@@ -48,8 +51,8 @@ function Shown({ machine }: { machine: MachineView }) {
             <Device key={index} machine={machine} device={device} index={index} />
           ))}
         </div>
-        <Bed title="Earnings" lead="The last 30 days. Energy is what was measured while tasks ran, at your tariff.">
-          <EarningsChart worker={machine.id} days={30} />
+        <Bed title="Earnings" lead="The last 30 days. Energy is by the time that tasks ran, at your tariff.">
+          <Brought machine={machine} />
         </Bed>
         <div className="columns">
           <Price machine={machine} />
@@ -58,6 +61,17 @@ function Shown({ machine }: { machine: MachineView }) {
         <Word machine={machine} />
       </div>
     </>
+  );
+}
+
+const DAYS = 30;
+
+function Brought({ machine }: { machine: MachineView }) {
+  const earnings = useQuery(queries.earnings(machine.id, DAYS));
+  return (
+    <Answer query={earnings} what="earnings" lines={5}>
+      {(view) => <EarningsChart earned={earned(view, machine.energy_per_hour, binMs(DAYS))} />}
+    </Answer>
   );
 }
 

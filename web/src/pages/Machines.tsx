@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
 import type { MachineView } from "../api/pending";
 import * as queries from "../api/queries";
+import { useFollowed } from "../app/live";
 import { units } from "../format/amount";
 import { counted } from "../format/number";
 import { Device } from "../machine/Device";
@@ -13,6 +14,7 @@ import { Figure, Figures, Money, WorkerState } from "../ui/words";
 
 export default function Machines() {
   const machines = useQuery(queries.machines);
+  useFollowed("workers");
   return (
     <>
       <Head title="My machines">What you share, how it does, and what it brings. You come first: a machine gives back its GPU within two seconds when you need it.</Head>

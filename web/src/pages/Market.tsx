@@ -4,6 +4,7 @@ import { useDeferredValue, useMemo, useState } from "react";
 import type { WorkersAsked } from "../api/hub";
 import * as queries from "../api/queries";
 import type { WorkerView } from "../api/views";
+import { useFollowed } from "../app/live";
 import { units } from "../format/amount";
 import { bytes, count, parseBytes, percent } from "../format/number";
 import { type Column, DataTable } from "../ui/DataTable";
@@ -73,6 +74,7 @@ const COLUMNS: Column<WorkerView>[] = [
 export default function Market() {
   const [wanted, setWanted] = useState(NOTHING);
   const query = useDeferredValue(wanted);
+  useFollowed("workers");
   const workers = useInfiniteQuery(queries.workers(asked(query)));
   const rows = useMemo(() => workers.data?.pages.flatMap((page) => page.items) ?? [], [workers.data]);
   const filtered = Object.values(wanted).some(Boolean);

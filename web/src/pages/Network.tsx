@@ -1,55 +1,67 @@
 // The public page: what runs now, what it costs, where machines are, and why results can be believed.
 import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import { useMemo, useState } from "react";
 import { Link } from "wouter";
-import type { StatusView } from "../api/pending";
+import type { RegionFigure, StatusHistory, StatusView } from "../api/pending";
 import * as queries from "../api/queries";
 import type { PriceView } from "../api/views";
+import { useFollowed } from "../app/live";
 import { useSession } from "../app/session";
 import { gln, shown } from "../format/amount";
 import { count, counted, percent, size } from "../format/number";
 import { Field } from "../network/Field";
 import { WorldMap } from "../network/WorldMap";
 import { LazyChart } from "../ui/LazyChart";
-import { Answer, Bed, Empty, Switch, Trouble } from "../ui/parts";
+import { Answer, Bed, Empty, Switch, Trouble, Waiting } from "../ui/parts";
 import { Figure, Figures, Meter, Money } from "../ui/words";
 import "./network.css";
 
 export default function Network() {
   const status = useQuery(queries.status);
+  useFollowed("network");
   return (
     <div className="stack wide">
       <Hero status={status.data} />
-      {status.data && !status.data.accepting ? (
-        <div className="notice straw">
-          <strong>This hub takes no new jobs at the moment</strong>
-          <p>{status.data.reason ?? "It has not said why."}</p>
-        </div>
-      ) : null}
+      <Refusing />
       {status.error && !status.data ? <Trouble error={status.error} again={() => void status.refetch()} /> : null}
       <Now status={status.data} />
       <Market />
       <div className="columns">
-        <Bed title="Where machines are">
-          <Regions />
-        </Bed>
+        <Bed title="Where machines are">{status.data ? <WorldMap regions={status.data.regions} /> : <Waiting what="regions" lines={6} />}</Bed>
         <Believed status={status.data} />
       </div>
     </div>
   );
 }
 
-function Hero({ status }: { status: StatusView | undefined }) {
+/** Why the hub takes nothing new, if that is so. */
+function Refusing() {
+  const health = useQuery(queries.health).data;
+  if (!health || health.accepting) return null;
+  return (
+    <div className="notice straw">
+      <strong>This hub takes no new jobs at the moment</strong>
+      <p>{health.reason ?? "It has not said why."}</p>
+    </div>
+  );
+}
+
+/** Slots of all machines that are here, and how many of them run something. */
+function slotsOf(status: StatusView): { slots: number; busy: number } {
+  const sum = (of: (region: RegionFigure) => number) => status.regions.reduce((total, region) => total + of(region), 0);
+  return { slots: sum((region) => region.slots), busy: sum((region) => region.slots_busy) };
+}
+
+function Hero({ status }: { status: StatusHistory | undefined }) {
   const session = useSession();
+  const { slots, busy } = status ? slotsOf(status) : { slots: 0, busy: 0 };
   return (
     <section className="hero" aria-labelledby="hero-title">
       <div className="hero-words">
         <h1 id="hero-title">Idle GPUs, put to work</h1>
-        <p className="hero-now" aria-live="off">
-          {status ? <Sentence status={status} /> : "Asking the hub what runs now."}
-        </p>
+        <p className="hero-now">{status ? <Sentence status={status} /> : "Asking the hub what runs now."}</p>
         <div className="row">
-          <Link href={session ? "/jobs/new" : "/sign-up"} className="button main">
+          <Link href={session ? "/jobs/new" : "/sign-up?then=/jobs/new"} className="button main">
             Run a job
           </Link>
           <Link href={session ? "/machines" : "/sign-up?then=/machines"} className="button">
@@ -57,7 +69,7 @@ function Hero({ status }: { status: StatusView | undefined }) {
           </Link>
         </div>
       </div>
-      <Field slots={status?.slots ?? 0} busy={status?.slots_busy ?? 0} />
+      <Field slots={slots} busy={busy} />
       <p className="hero-legend small">One stalk for each slot on this network. Those with an ear are working.</p>
     </section>
   );
@@ -65,71 +77,56 @@ function Hero({ status }: { status: StatusView | undefined }) {
 
 /** What runs now, in one sentence. */
 function Sentence({ status }: { status: StatusView }) {
-  if (status.slots === 0) return <>Nobody shares a machine at the moment. The first one to join gets what waits.</>;
-  const jobs = status.jobs_running > 0 ? ` on ${counted(status.jobs_running, "job")}` : "";
-  const waiting = status.tasks_waiting > 0 ? ` ${counted(status.tasks_waiting, "task")} wait for room.` : " Nothing waits.";
-  if (status.slots_busy === 0)
+  const { slots, busy } = slotsOf(status);
+  if (slots === 0) return <>Nobody shares a machine at the moment. The first one to join gets what waits.</>;
+  const jobs = status.jobs.running > 0 ? ` on ${counted(status.jobs.running, "job")}` : "";
+  const waiting = status.tasks.queued > 0 ? ` ${counted(status.tasks.queued, "task")} wait for room.` : " Nothing waits.";
+  if (busy === 0)
     return (
       <>
-        <strong>{counted(status.slots, "slot")}</strong> ready, none at work.{waiting}
+        <strong>{counted(slots, "slot")}</strong> ready, none at work.{waiting}
       </>
     );
   return (
     <>
       <strong>
-        {count(status.slots_busy)} of {counted(status.slots, "slot")}
+        {count(busy)} of {counted(slots, "slot")}
       </strong>{" "}
       at work{jobs}.{waiting}
     </>
   );
 }
 
-function Now({ status }: { status: StatusView | undefined }) {
-  const last = status?.throughput.at(-1);
+function Now({ status }: { status: StatusHistory | undefined }) {
+  const { slots, busy } = status ? slotsOf(status) : { slots: 0, busy: 0 };
+  const workers = status?.workers;
   return (
     <section className="section" aria-label="Now">
       <Figures>
-        <Figure label="Machines here" tone="leaf" value={status ? count(online(status)) : "–"} unit="workers" note={status ? states(status) : null} />
-        <Figure
-          label="At work"
-          tone="straw"
-          value={status && status.slots > 0 ? percent(status.slots_busy / status.slots) : "–"}
-          unit="of slots"
-          note={status ? `${count(status.tasks_running)} tasks running` : null}
-        />
-        <Figure label="Waiting" tone="corn" value={status ? count(status.tasks_waiting) : "–"} unit="tasks" note="until a machine that fits is free" />
-        <Figure label="Finished" value={last ? count(last.done) : "–"} unit="tasks/min" note={status ? `${count(status.tasks_done)} tasks ever` : null} />
+        <Figure label="Machines here" tone="leaf" value={workers ? count(workers.online) : "–"} unit="workers" note={workers ? `${workers.busy} working, ${workers.idle} ready, ${workers.resting} resting` : null} />
+        <Figure label="At work" tone="straw" value={slots > 0 ? percent(busy / slots) : "–"} unit="of slots" note={status ? `${count(status.tasks.running)} tasks running` : null} />
+        <Figure label="Waiting" tone="corn" value={status ? count(status.tasks.queued) : "–"} unit="tasks" note="until a machine that fits is free" />
+        <Figure label="Finished" value={status ? count(status.tasks.done_last_minute) : "–"} unit="tasks/min" note={status ? `${count(status.tasks.done_last_hour)} in the last hour, ${count(status.tasks.done)} ever` : null} />
         <Figure label="Paid to providers" tone="straw" value={status ? shown(status.paid) : "–"} unit="GLN" note="for checked work, ever" />
       </Figures>
-      {status && status.throughput.length > 1 ? <Throughput status={status} /> : null}
+      {status && status.history.length > 1 ? <Throughput status={status} /> : null}
     </section>
   );
 }
 
-function online(status: StatusView): number {
-  return Object.entries(status.workers).reduce((sum, [state, number]) => sum + (state === "offline" ? 0 : number), 0);
-}
-
-const STATE_WORDS: Record<string, string> = { available: "ready", busy: "working", probation: "on probation" };
-
-function states(status: StatusView): string {
-  return Object.entries(status.workers)
-    .filter(([state, number]) => number > 0 && state !== "offline")
-    .map(([state, number]) => `${number} ${STATE_WORDS[state] ?? state}`)
-    .join(", ");
-}
-
-function Throughput({ status }: { status: StatusView }) {
-  const points = status.throughput;
+function Throughput({ status }: { status: StatusHistory }) {
+  const points = status.history;
+  const x = useMemo(() => points.map((point) => point.at / 1000), [points]);
+  const values = useMemo(() => [points.map((point) => point.tasks_done / 5)], [points]);
   return (
     <div className="throughput">
       <LazyChart
         time
         height={130}
-        label={`Tasks finished each minute, over the last ${points.length} minutes`}
-        x={points.map((point) => point.at / 1000)}
-        lines={[{ label: "finished", colour: "leaf", as: "area", format: (value) => `${count(value)} tasks/min` }]}
-        values={[points.map((point) => point.done)]}
+        label="Tasks finished each minute, over the last day"
+        x={x}
+        lines={[{ label: "finished", colour: "leaf", as: "area", format: (value) => `${Number(value.toPrecision(3))} tasks/min` }]}
+        values={values}
       />
     </div>
   );
@@ -237,6 +234,7 @@ function History({ name }: { name: string }) {
                     time
                     height={110}
                     label="Share of slots at work over time"
+                    most={100}
                     x={points.map((point) => point.at / 1000)}
                     lines={[{ label: "slots at work", colour: "leaf", as: "steps", format: (value) => `${Math.round(value)} %` }]}
                     values={[points.map((point) => point.utilisation / 10)]}
@@ -262,17 +260,8 @@ function trimmed(value: number): string {
   return value.toPrecision(3).replace(/\.?0+$/, "");
 }
 
-function Regions() {
-  const regions = useQuery(queries.regions);
-  return (
-    <Answer query={regions} what="regions" lines={6}>
-      {(page) => <WorldMap regions={page.items} />}
-    </Answer>
-  );
-}
-
 function Believed({ status }: { status: StatusView | undefined }) {
-  const found = status?.verification;
+  const found = status?.checks;
   return (
     <Bed title="Why results can be believed" lead="Audited, not promised. Nobody has to be trusted, and everything below can be reckoned again.">
       <ol className="believed">
@@ -284,26 +273,21 @@ function Believed({ status }: { status: StatusView | undefined }) {
           <strong>Drawn by lot</strong>
           <p>
             The next block of the chain is the chance. New workers are drawn almost always, proven ones less often.
-            {found && found.judged > 0 ? ` Here: ${percent(found.checked / found.judged, 1)} of ${counted(found.judged, "result")}.` : ""}
+            {found && found.drawn > 0 ? ` Here: ${percent(found.audited / found.drawn, 1)} of ${counted(found.drawn, "result")}.` : ""}
           </p>
         </li>
         <li>
           <strong>Computed again by another owner</strong>
           <p>
             Who does not know that it is a check.
-            {found && found.checked > 0 ? ` Here: ${counted(found.agreed, "result")} agreed, ${count(found.refuted)} were refuted.` : ""}
+            {found && found.audited > 0 ? ` Here: ${counted(found.audited - found.contested, "result")} agreed, ${count(found.contested)} were contested, ${count(found.refuted)} refuted.` : ""}
           </p>
         </li>
         <li>
           <strong>Paid, or paid for</strong>
           <p>
             Right work is paid 85 %, the platform takes 15 %. Wrong work earns nothing and costs stake.
-            {found ? (
-              <>
-                {" "}
-                Here: <Money amount={found.slashed} /> of stake lost so far.
-              </>
-            ) : null}
+            {found ? ` Here: ${counted(found.wrong, "wrong answer")} found so far. Checking adds ${percent(found.overhead_per_mille / 1000, 1)} of work, which nobody is billed for.` : ""}
           </p>
         </li>
       </ol>

@@ -9,7 +9,7 @@ import * as queries from "../api/queries";
 import { bytes, counted } from "../format/number";
 import { type Draft, takeDraft } from "../newjob/draft";
 import { DropZone } from "../newjob/DropZone";
-import type { Folder } from "../newjob/folder";
+import type { Folder, Picked } from "../newjob/folder";
 import { findJobFile, missing, named, readJobFile, STARTER } from "../newjob/jobfile";
 import { Choices } from "../newjob/Choices";
 import { type Progress, upload } from "../newjob/upload";
@@ -35,11 +35,11 @@ function Beginning({ onDraft }: { onDraft: (draft: Draft) => void }) {
     const file = folder.files.find(({ path }) => path === found)?.file;
     if (folder.files.length === 0) return setWrong("There are no files in that.");
     if (!file) setWrong(null);
-    onDraft({ source: file ? await file.text() : STARTER, name: folder.name, files: folder.files, from: found });
+    onDraft({ source: file ? await file.text() : STARTER, name: folder.name, files: folder.files, from: found, rooted: false });
   };
   return (
     <div className="stack">
-      <DropZone onPicked={(folder) => void picked(folder)} onWrong={setWrong} />
+      <DropZone what="a folder or a job file" about="You see what will be sent before anything is: only files that the job file names." onPicked={(folder) => void picked(folder)} onWrong={setWrong} />
       {wrong ? (
         <p className="notice straw" role="alert">
           {wrong}
@@ -52,7 +52,7 @@ function Beginning({ onDraft }: { onDraft: (draft: Draft) => void }) {
           </Link>
         </Bed>
         <Bed title="Write a job file" lead="A few lines of TOML: what to run, how often, and what it may cost.">
-          <button type="button" className="button" onClick={() => onDraft({ source: STARTER, name: "job", files: [], from: null })}>
+          <button type="button" className="button" onClick={() => onDraft({ source: STARTER, name: "job", files: [], from: null, rooted: false })}>
             Start with an example
           </button>
         </Bed>
@@ -66,15 +66,14 @@ function Editing({ draft, onChange }: { draft: Draft; onChange: (draft: Draft | 
   const [progress, setProgress] = useState<Progress | null>(null);
   const stop = useRef<AbortController>(null);
   const read = useMemo(() => readJobFile(draft.source), [draft.source]);
-  const paths = draft.files.map(({ path }) => path);
-  const needed = read.ok ? named(read.file, paths) : [];
+  const placed = new Map(draft.files.map((picked) => [draft.rooted ? `${draft.name}/${picked.path}` : picked.path, picked]));
+  const needed = read.ok ? named(read.file, [...placed.keys()]).flatMap((path) => placed.get(path) ?? []) : [];
   const asking = useMutation({
     mutationFn: async () => {
-      const files = draft.files.filter(({ path }) => needed.includes(path));
       stop.current = new AbortController();
-      if (files.length > 0) await upload(draft.name, files, setProgress, stop.current.signal);
+      if (needed.length > 0) await upload(draft.name, needed, setProgress, stop.current.signal);
       setProgress(null);
-      const folder = files.length > 0 ? draft.name : undefined;
+      const folder = needed.length > 0 && !draft.rooted ? draft.name : undefined;
       return { quote: await hub.quote(draft.source, folder), folder };
     },
     onSuccess: setQuote,
@@ -121,7 +120,7 @@ function Editor({ source, onChange }: { source: string; onChange: (source: strin
   return <textarea className="textarea" aria-label="Job file" spellCheck={false} rows={rows} value={source} onChange={(event) => onChange(event.target.value)} />;
 }
 
-function About({ draft, read, needed }: { draft: Draft; read: ReturnType<typeof readJobFile>; needed: string[] }) {
+function About({ draft, read, needed }: { draft: Draft; read: ReturnType<typeof readJobFile>; needed: Picked[] }) {
   if (!read.ok)
     return (
       <p className="wrong" role="alert">
@@ -129,8 +128,9 @@ function About({ draft, read, needed }: { draft: Draft; read: ReturnType<typeof 
         {read.reason}
       </p>
     );
-  const lost = draft.files.length > 0 || read.file.tasks.some((task) => task.runtime !== "container") ? missing(read.file, draft.files.map(({ path }) => path)) : [];
-  const size = draft.files.filter(({ path }) => needed.includes(path)).reduce((sum, { file }) => sum + file.size, 0);
+  // What a template names beside the form's files is at the desk already.
+  const lost = draft.rooted ? [] : missing(read.file, draft.files.map(({ path }) => path));
+  const size = needed.reduce((sum, { file }) => sum + file.size, 0);
   return (
     <div className="stack tight small">
       <p>

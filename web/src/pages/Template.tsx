@@ -6,7 +6,7 @@ import type { Template as View, TemplateInput } from "../api/pending";
 import * as queries from "../api/queries";
 import { useSession } from "../app/session";
 import "../catalogue/catalogue.css";
-import { allWrong, defaults, typed, type Values } from "../catalogue/form";
+import { allWrong, defaults, ordered, typed, type Values } from "../catalogue/form";
 import { Picture } from "../catalogue/Picture";
 import { counted } from "../format/number";
 import { span } from "../format/time";
@@ -59,10 +59,11 @@ function Form({ template }: { template: View }) {
   const session = useSession();
   const [path, go] = useLocation();
   const found = allWrong(template, values);
+  const tree = `${template.name}-files`;
   const rendering = useMutation({
     mutationFn: () => hub.render(template.name, typed(template, values)),
     onSuccess: ({ job }) => {
-      setDraft({ source: job, name: template.name, files: Object.values(files).flat(), from: template.title });
+      setDraft({ source: job, name: tree, files: Object.values(files).flat(), from: `the template “${template.title}”`, rooted: true });
       go("/jobs/new");
     },
   });
@@ -73,7 +74,7 @@ function Form({ template }: { template: View }) {
     if (session) rendering.mutate();
     else go(`/sign-in?then=${encodeURIComponent(path)}`);
   };
-  const inputs = Object.entries(template.inputs.properties);
+  const inputs = ordered(template);
   return (
     <Bed title="Fill in">
       <form className="stack" onSubmit={send} noValidate>
@@ -85,6 +86,7 @@ function Form({ template }: { template: View }) {
             value={values[name] ?? ""}
             wrong={tried ? (found[name] ?? null) : null}
             required={template.inputs.required.includes(name)}
+            tree={tree}
             onChange={(value, picked) => {
               setValues((known) => ({ ...known, [name]: value }));
               if (picked) setFiles((known) => ({ ...known, [name]: picked }));
@@ -102,9 +104,9 @@ function Form({ template }: { template: View }) {
   );
 }
 
-function Input(props: { input: TemplateInput; value: string | boolean; wrong: string | null; required: boolean; onChange: (value: string | boolean, picked?: Picked[]) => void }) {
+function Input(props: { input: TemplateInput; value: string | boolean; wrong: string | null; required: boolean; tree: string; onChange: (value: string | boolean, picked?: Picked[]) => void }) {
   const { input, value, onChange } = props;
-  const label = `${input.title}${input.unit ? ` (${input.unit})` : ""}${props.required ? "" : ", optional"}`;
+  const label = `${input.title}${props.required ? "" : ", optional"}`;
   if (input.type === "boolean")
     return (
       <label className="check">
@@ -117,12 +119,12 @@ function Input(props: { input: TemplateInput; value: string | boolean; wrong: st
     );
   return (
     <Field label={label} hint={input.description} wrong={props.wrong}>
-      {(id, described) => <Control id={id} described={described} input={input} value={String(value)} invalid={props.wrong !== null} onChange={onChange} />}
+      {(id, described) => <Control id={id} described={described} input={input} tree={props.tree} value={String(value)} invalid={props.wrong !== null} onChange={onChange} />}
     </Field>
   );
 }
 
-function Control(props: { id: string; described: string | undefined; input: TemplateInput; value: string; invalid: boolean; onChange: (value: string, picked?: Picked[]) => void }) {
+function Control(props: { id: string; described: string | undefined; input: TemplateInput; tree: string; value: string; invalid: boolean; onChange: (value: string, picked?: Picked[]) => void }) {
   const { input } = props;
   const common = { id: props.id, "aria-describedby": props.described, "aria-invalid": props.invalid };
   if (input.enum)
@@ -139,7 +141,8 @@ function Control(props: { id: string; described: string | undefined; input: Temp
       if (!event.target.files?.length) return;
       const folder = fromList(event.target.files);
       const picked = input.type === "folder" ? folder.files.map(({ path, file }) => ({ path: `${folder.name}/${path}`, file })) : folder.files;
-      props.onChange(input.type === "folder" ? folder.name : (picked[0]?.path ?? ""), picked);
+      // Paths begin with the name under which the files are sent.
+      props.onChange(`${props.tree}/${input.type === "folder" ? folder.name : (picked[0]?.path ?? "")}`, picked);
     };
     return <input {...common} type="file" className="input" onChange={chosen} {...whole} />;
   }

@@ -25,6 +25,8 @@ export interface ChartProps {
   /** The name of the x axis where it is not time. */
   xLabel?: string;
   log?: boolean;
+  /** The top of the scale, where there is one. */
+  most?: number;
 }
 
 type Palette = ReturnType<typeof palette>;
@@ -65,9 +67,10 @@ function options(props: ChartProps, width: number, paint: Palette): uPlot.Option
     height: props.height ?? 220,
     cursor: { points: { size: 7 }, drag: { x: false, y: false } },
     legend: { live: true },
-    scales: { x: { time: props.time ?? false }, y: { distr: props.log ? 3 : 1, range: props.log ? undefined : range } },
+    hooks: { ready: [showNewest], setCursor: [showNewest], setData: [showNewest] },
+    scales: { x: { time: props.time ?? false, range: props.lines[0]?.as === "bars" ? around : undefined }, y: { distr: props.log ? 3 : 1, range: props.log ? undefined : range(props.most) } },
     axes: [
-      { ...axis, grid: { show: false }, size: 32 },
+      { ...axis, grid: { show: false }, size: props.time ? 44 : 32, space: 64, values: props.time ? timeMarks : undefined },
       {
         ...axis,
         grid: { stroke: paint.furrow, width: 1 },
@@ -83,9 +86,36 @@ function options(props: ChartProps, width: number, paint: Palette): uPlot.Option
 }
 
 /** Zero is always on the scale of amounts, so that small changes do not look large. */
-function range(_: uPlot, least: number | null, most: number | null): [number, number] {
-  const top = most ?? 1;
-  return [Math.min(0, least ?? 0), top <= 0 ? 1 : top * 1.08];
+function range(top: number | undefined): uPlot.Range.Function {
+  return (_, least, most) => [Math.min(0, least ?? 0), top ?? (most && most > 0 ? most * 1.08 : 1)];
+}
+
+/** Room for half a bar on both sides. */
+function around(chart: uPlot, least: number, most: number): [number, number] {
+  const x = chart.data[0];
+  const gaps = Array.from(x.slice(1), (value, index) => value - (x[index] as number));
+  const half = gaps.length > 0 ? Math.min(...gaps) / 2 : 1800;
+  return [least - half, most + half];
+}
+
+const DAY_SECONDS = 86_400;
+
+/** Marks of the time axis: the time of day, and the date where a new day begins. */
+function timeMarks(_: uPlot, marks: number[], __: number, ___: number, step: number): string[] {
+  let last = "";
+  return marks.map((mark) => {
+    const date = new Date(mark * 1000);
+    const day = date.toLocaleDateString("en-GB", { day: "numeric", month: "short" });
+    const hour = date.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
+    const said = day === last ? "" : day;
+    last = day;
+    return step >= DAY_SECONDS ? day : said ? `${hour}\n${said}` : hour;
+  });
+}
+
+/** While nobody points at it, the legend says the newest values. */
+function showNewest(chart: uPlot): void {
+  if (chart.cursor.idx == null && chart.data[0].length > 0) chart.setLegend({ idx: chart.data[0].length - 1 }, false);
 }
 
 export default function Chart(props: ChartProps) {

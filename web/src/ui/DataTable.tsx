@@ -21,6 +21,8 @@ export interface TableProps<T> {
   id: (row: T) => string;
   label: string;
   sorting?: SortingState;
+  /** How many rows are shown before somebody asks for all. */
+  first?: number;
 }
 
 function compare(one: unknown, two: unknown): number {
@@ -44,9 +46,12 @@ export function DataTable<T extends object>(props: TableProps<T>) {
     [props.columns],
   );
   const table = useTable({ features, columns, data: props.rows, getRowId: props.id, state: { sorting }, onSortingChange: setSorting });
+  const [all, setAll] = useState(false);
+  const rows = table.getRowModel().rows;
+  const cut = all || props.first === undefined ? rows : rows.slice(0, props.first);
   const shown = new Map(props.columns.map((column) => [column.id, column]));
   return (
-    <div className="table-wrap" tabIndex={0} role="region" aria-label={props.label}>
+    <div className="table-wrap" tabIndex={0}>
       <table className="table folds">
         <caption className="hidden">{props.label}</caption>
         <thead>
@@ -69,7 +74,7 @@ export function DataTable<T extends object>(props: TableProps<T>) {
           </tr>
         </thead>
         <tbody>
-          {table.getRowModel().rows.map((row) => (
+          {cut.map((row) => (
             <tr key={row.id}>
               {row.getAllCells().map((cell) => {
                 const column = shown.get(cell.column.id) as Column<T>;
@@ -84,6 +89,11 @@ export function DataTable<T extends object>(props: TableProps<T>) {
           ))}
         </tbody>
       </table>
+      {cut.length < rows.length ? (
+        <button type="button" className="button small show-all" onClick={() => setAll(true)}>
+          Show all {rows.length}
+        </button>
+      ) : null}
     </div>
   );
 }

@@ -32,9 +32,8 @@ export function grains(counts: Counts, most: number): Grain[] {
   return shown;
 }
 
-export function Kernels({ counts, most = 60, rows = 1, label }: { counts: Counts; most?: number; rows?: number; label: string }) {
-  const shown = grains(counts, most);
-  const columns = Math.max(Math.ceil(shown.length / rows), 12);
+export function Kernels({ counts, columns, rows = 1, label }: { counts: Counts; columns: number; rows?: number; label: string }) {
+  const shown = grains(counts, columns * rows);
   const step = 10;
   return (
     <svg className="kernels" viewBox={`0 0 ${columns * step} ${Math.ceil(shown.length / columns) * step}`} role="img" aria-label={label}>

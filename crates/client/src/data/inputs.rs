@@ -195,6 +195,9 @@ impl Inputs<'_> {
 /// Refuses a path that leads, or could lead, out of its folder. The reason is for people.
 fn confined(folder: &Path, name: &str) -> Result<(), String> {
     let mut path = folder.to_owned();
+    if !Path::new(name).components().any(|part| matches!(part, Component::Normal(_))) {
+        return Err(format!("`{name}` is the folder of the job itself: name what lies in it"));
+    }
     for part in Path::new(name).components() {
         match part {
             Component::Normal(part) => path.push(part),
@@ -234,6 +237,7 @@ mod tests {
             let reason = confined(&folder, name).expect_err(name);
             assert!(!reason.contains("cannot read"), "it is refused before anything is looked at: {reason}");
         }
+        assert!(confined(&folder, "").is_err() && confined(&folder, ".").is_err() && confined(&folder, "./").is_err());
         assert!(confined(&folder, "deep/..").is_err() && confined(&folder, "none").is_err());
         assert!(confined(&folder, "deep/file/..").is_err() && confined(&folder, "deep/fi\0le").is_err());
     }

@@ -123,8 +123,7 @@ fn a_hook_starts_a_machine_under_load_and_stops_it_when_idle() {
 #[test]
 fn an_operator_says_whose_a_worker_is() {
     let network = Network::start(1);
-    let find =
-        |query: &str| network.ask(async |client| client.search(query, 10, None).await.expect("it finds")).items;
+    let find = |query: &str| network.ask(async |client| client.search(query, 10, None).await.expect("it finds")).items;
     assert!(find("managed=yes").is_empty());
     let ended = network.run(&["worker", "manage", "0"]).succeeded();
     assert_eq!(ended.stderr, "worker 0 (worker-1) is the platform's own\n");

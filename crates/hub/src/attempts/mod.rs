@@ -3,11 +3,13 @@
 //! This is for people who look at a job, and no part of the journal: the core forgets attempts that have ended. What runs
 //! is known from the core after a restart; what has ended is on disk within a moment. A thread of its own writes, and the
 //! keeper never waits for it. Each job keeps its newest attempts, and all jobs together keep so many.
+mod changes;
 mod recorder;
 mod store;
 #[cfg(test)]
 mod tests;
 
+use crate::live::Live;
 use crate::metrics::Metrics;
 use gleaner_core::Placed;
 use gleaner_wire::progress::AttemptState;
@@ -73,9 +75,21 @@ pub(crate) struct Listed {
 }
 
 enum Note {
-    Started(Placed),
-    Ended { attempt: AttemptId, job: Option<JobId>, at: Millis, end: End },
-    Read { job: JobId, answer: oneshot::Sender<Result<Listed, rusqlite::Error>> },
+    Started {
+        placed: Placed,
+        /// The worker's name, if somebody watches the job.
+        worker: Option<String>,
+    },
+    Ended {
+        attempt: AttemptId,
+        job: Option<JobId>,
+        at: Millis,
+        end: End,
+    },
+    Read {
+        job: JobId,
+        answer: oneshot::Sender<Result<Listed, rusqlite::Error>>,
+    },
 }
 
 /// Where what happens to attempts is noted; never waits.
@@ -92,8 +106,8 @@ pub(crate) struct Reader {
 }
 
 /// Opens the file and starts the thread that writes it.
-pub(crate) fn open(path: &Path, metrics: Arc<Metrics>) -> Result<(Notes, Reader), rusqlite::Error> {
-    let recorder = Recorder::new(Store::open(path)?);
+pub(crate) fn open(path: &Path, metrics: Arc<Metrics>, live: Live) -> Result<(Notes, Reader), rusqlite::Error> {
+    let recorder = Recorder::new(Store::open(path)?, live);
     let (sender, receiver) = sync_channel(NOTES_WAITING_MAX);
     let thread = std::thread::Builder::new().name("hub-attempts".to_owned());
     let started = thread.spawn(move || recorder.run(&receiver));
@@ -107,9 +121,9 @@ impl Notes {
         self.at = at;
     }
 
-    /// An attempt was placed.
-    pub(crate) fn started(&self, placed: Placed) {
-        self.note(Note::Started(placed));
+    /// An attempt was placed; with the worker's name if somebody watches the job.
+    pub(crate) fn started(&self, placed: Placed, worker: Option<String>) {
+        self.note(Note::Started { placed, worker });
     }
 
     /// An attempt that ran has ended.

@@ -1,6 +1,8 @@
 //! The thread that keeps attempts: what runs in memory, what has ended on disk a moment later.
+use super::changes::Changes;
 use super::store::Store;
 use super::{End, Listed, Note, PER_JOB_MAX, Record};
+use crate::live::Live;
 use gleaner_core::Placed;
 use gleaner_wire::{AttemptId, JobId, Millis};
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -14,6 +16,7 @@ const FLUSH_AT: usize = 4096;
 
 pub(super) struct Recorder {
     store: Store,
+    changes: Changes,
     running: BTreeMap<(JobId, AttemptId), Record>,
     jobs: HashMap<AttemptId, JobId>,
     /// Ended and not on disk yet, by job, with the number of the last one of each job.
@@ -27,22 +30,24 @@ struct Ended {
 }
 
 impl Recorder {
-    pub(super) fn new(store: Store) -> Self {
-        Self { store, running: BTreeMap::new(), jobs: HashMap::new(), ended: HashMap::new(), waiting: 0 }
+    pub(super) fn new(store: Store, live: Live) -> Self {
+        let (running, jobs, ended) = (BTreeMap::new(), HashMap::new(), HashMap::new());
+        Self { store, changes: Changes::new(live), running, jobs, ended, waiting: 0 }
     }
 
     /// Runs until nobody can send any more; then everything is on disk.
     pub(super) fn run(mut self, notes: &Receiver<Note>) {
         loop {
-            let note = match self.waiting {
-                0 => notes.recv().map_err(|_| RecvTimeoutError::Disconnected),
-                _ => notes.recv_timeout(FLUSH_AFTER),
+            let note = match self.waiting == 0 && !self.changes.wait() {
+                true => notes.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                false => notes.recv_timeout(FLUSH_AFTER),
             };
             match note {
                 Ok(note) => self.take(note),
                 Err(RecvTimeoutError::Timeout) => self.flush(),
                 Err(RecvTimeoutError::Disconnected) => return self.flush(),
             }
+            self.changes.tell();
             if self.waiting >= FLUSH_AT {
                 self.flush();
             }
@@ -51,7 +56,7 @@ impl Recorder {
 
     fn take(&mut self, note: Note) {
         match note {
-            Note::Started(placed) => self.start(&placed),
+            Note::Started { placed, worker } => self.start(&placed, worker),
             Note::Ended { attempt, job, at, end } => self.end(attempt, job, at, end),
             Note::Read { job, answer } => {
                 // Whoever asked may have gone away.
@@ -60,7 +65,7 @@ impl Recorder {
         }
     }
 
-    fn start(&mut self, placed: &Placed) {
+    fn start(&mut self, placed: &Placed, name: Option<String>) {
         let Placed { attempt, job, group, index, worker, at, reason } = placed;
         let (why, second) = (reason.to_string(), reason.is_second());
         let record = Record {
@@ -73,6 +78,7 @@ impl Recorder {
             why,
             second,
         };
+        self.changes.note(*job, &record, name);
         self.jobs.insert(*attempt, *job);
         self.running.insert((*job, *attempt), record);
     }
@@ -86,6 +92,7 @@ impl Recorder {
             return;
         };
         record.ended = Some((at, end));
+        self.changes.note(job, &record, None);
         let Self { store, ended, .. } = self;
         let ended = ended.entry(job).or_insert_with(|| {
             // A file that cannot be read starts over: the numbers only say how many are gone.

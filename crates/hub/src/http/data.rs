@@ -56,7 +56,11 @@ pub(super) struct Said {
     summary = "Keeps a dataset whose chunks are here",
     params(Said, ("gleaner-requester" = Option<String>, Header, description = "Whose it is; `local` if not said")),
     request_body(content = Vec<u8>, content_type = "application/octet-stream", description = "The list of its chunks: 32 bytes for each, the root first"),
-    responses((status = 201, description = "It is kept"), (status = 409, description = "`incomplete`: chunks are missing, or the root is not the first"), (status = 507, description = "`storage`: there is no room")),
+    responses(
+        (status = 201, description = "It is kept"),
+        (status = 409, description = "`incomplete`: chunks are missing, or the root is not the first"),
+        (status = 507, description = "`storage`: there is no room")
+    ),
     security(("operator" = []), ("worker" = []))
 )]
 pub(super) async fn register(
@@ -204,7 +208,10 @@ pub(super) async fn list(
     operation_id = "show_dataset",
     tag = "data",
     summary = "One dataset",
-    responses((status = 200, description = "The dataset", body = DatasetView), (status = 404, description = "`not-found`: there is no such dataset")),
+    responses(
+        (status = 200, description = "The dataset", body = DatasetView),
+        (status = 404, description = "`not-found`: there is no such dataset")
+    ),
     security(("operator" = []), ("worker" = []))
 )]
 pub(super) async fn show(
@@ -223,7 +230,11 @@ pub(super) async fn show(
     operation_id = "remove_dataset",
     tag = "data",
     summary = "Forgets a dataset",
-    responses((status = 204, description = "Forgotten"), (status = 404, description = "`not-found`: there is no such dataset"), (status = 409, description = "`in-use`: a job that has not ended reads it")),
+    responses(
+        (status = 204, description = "Forgotten"),
+        (status = 404, description = "`not-found`: there is no such dataset"),
+        (status = 409, description = "`in-use`: a job that has not ended reads it")
+    ),
     security(("operator" = []))
 )]
 pub(super) async fn remove(State(shared): State<Arc<Shared>>, Path(root): Path<String>) -> Result<StatusCode, Problem> {

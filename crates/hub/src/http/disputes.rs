@@ -22,7 +22,10 @@ use std::sync::Arc;
     operation_id = "list_disputes",
     tag = "proofs",
     summary = "The hub's open accusations, with who sits on their committees",
-    responses((status = 200, description = "The disputes", body = Vec<DisputeView>), (status = 404, description = "`not-found`: this hub's money is on no chain"))
+    responses(
+        (status = 200, description = "The disputes", body = Vec<DisputeView>),
+        (status = 404, description = "`not-found`: this hub's money is on no chain")
+    )
 )]
 pub(super) async fn list(State(shared): State<Arc<Shared>>) -> Result<Json<Vec<DisputeView>>, Problem> {
     ask(&shared, Money::disputes).await.map(Json)
@@ -57,7 +60,10 @@ pub(super) async fn cases(
     operation_id = "fetch_evidence",
     tag = "proofs",
     summary = "A document that shows a fault",
-    responses((status = 200, description = "The document", body = Vec<u8>, content_type = "application/octet-stream"), (status = 404, description = "`not-found`: there is none with this hash"))
+    responses(
+        (status = 200, description = "The document", body = Vec<u8>, content_type = "application/octet-stream"),
+        (status = 404, description = "`not-found`: there is none with this hash")
+    )
 )]
 pub(super) async fn evidence(State(shared): State<Arc<Shared>>, Path(hash): Path<String>) -> Result<Response, Problem> {
     let hash: Hash = hash.parse().map_err(|_| Problem::bad_request("a hash has 64 hexadecimal digits"))?;
@@ -73,7 +79,10 @@ pub(super) async fn evidence(State(shared): State<Arc<Shared>>, Path(hash): Path
     operation_id = "show_beacon",
     tag = "proofs",
     summary = "Where the seed of a round of checks comes from",
-    responses((status = 200, description = "The proof", body = Beacon), (status = 404, description = "`not-found`: the round has no seed from the chain"))
+    responses(
+        (status = 200, description = "The proof", body = Beacon),
+        (status = 404, description = "`not-found`: the round has no seed from the chain")
+    )
 )]
 pub(super) async fn beacon(
     State(shared): State<Arc<Shared>>,
@@ -92,7 +101,11 @@ pub(super) async fn beacon(
     tag = "proofs",
     summary = "The signed vote of a member of a committee",
     request_body = Vote,
-    responses((status = 200, description = "Taken", body = Option<()>), (status = 404, description = "`not-found`: no such dispute is open"), (status = 422, description = "`vote`: it is not a member's, or not signed by it"))
+    responses(
+        (status = 200, description = "Taken", body = Option<()>),
+        (status = 404, description = "`not-found`: no such dispute is open"),
+        (status = 422, description = "`vote`: it is not a member's, or not signed by it")
+    )
 )]
 pub(super) async fn vote(
     State(shared): State<Arc<Shared>>,

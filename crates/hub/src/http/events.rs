@@ -26,7 +26,10 @@ const SEND_MS_MAX: u64 = 20_000;
     operation_id = "watch_events",
     tag = "live",
     summary = "A WebSocket of live events",
-    responses((status = 101, description = "Text messages, each a `Live` as JSON"), (status = 400, description = "`bad-request`: this path speaks WebSocket")),
+    responses(
+        (status = 101, description = "Text messages, each a `Live` as JSON"),
+        (status = 400, description = "`bad-request`: this path speaks WebSocket")
+    ),
     security(("operator" = []))
 )]
 pub(super) async fn events(

@@ -80,7 +80,10 @@ pub(super) async fn page() -> Result<Response, Problem> {
     operation_id = "show_dataset_key",
     tag = "data",
     summary = "What opens a dataset that the hub sealed itself",
-    responses((status = 200, description = "The key", body = KeyView), (status = 404, description = "`not-found`: the hub has not sealed it, and cannot open it")),
+    responses(
+        (status = 200, description = "The key", body = KeyView),
+        (status = 404, description = "`not-found`: the hub has not sealed it, and cannot open it")
+    ),
     security(("operator" = []))
 )]
 pub(super) async fn key(State(shared): State<Arc<Shared>>, Path(root): Path<String>) -> Result<Json<KeyView>, Problem> {
@@ -102,7 +105,10 @@ fn spot(user: &str, path: &str) -> Result<Spot, Problem> {
     operation_id = "show_upload",
     tag = "data",
     summary = "What became of an upload",
-    responses((status = 200, description = "How far it is", body = StageView), (status = 404, description = "`not-found`: there is no such upload")),
+    responses(
+        (status = 200, description = "How far it is", body = StageView),
+        (status = 404, description = "`not-found`: there is no such upload")
+    ),
     security(("operator" = []))
 )]
 pub(super) async fn stage(
@@ -136,7 +142,10 @@ pub(super) async fn stage(
     tag = "data",
     summary = "Whether a file of an upload is here, and how much of it",
     params(Version),
-    responses((status = 200, description = "The file is here", headers(("upload-offset" = u64, description = "How many bytes of it are here"), ("upload-modified" = Option<u64>, description = "When it was changed, in milliseconds since 1970"))), (status = 404, description = "It is not whole", headers(("upload-offset" = u64, description = "How many bytes of it are here")))),
+    responses(
+        (status = 200, description = "The file is here", headers(("upload-offset" = u64, description = "How many bytes of it are here"), ("upload-modified" = Option<u64>, description = "When it was changed, in milliseconds since 1970"))),
+        (status = 404, description = "It is not whole", headers(("upload-offset" = u64, description = "How many bytes of it are here")))
+    ),
     security(("operator" = []))
 )]
 pub(super) async fn arrived(
@@ -164,9 +173,18 @@ fn number(number: u64) -> HeaderValue {
     operation_id = "bring_upload",
     tag = "data",
     summary = "Brings a file, whole or in pieces",
-    params(Version, ("content-range" = Option<String>, Header, description = "`bytes FIRST-LAST/TOTAL`, if it is a piece")),
+    params(
+        Version,
+        ("content-range" = Option<String>, Header, description = "`bytes FIRST-LAST/TOTAL`, if it is a piece")
+    ),
     request_body(content = Vec<u8>, content_type = "application/octet-stream"),
-    responses((status = 201, description = "The file is whole", headers(("upload-offset" = u64, description = "How many bytes of it are here"))), (status = 202, description = "The piece is here, others are missing", headers(("upload-offset" = u64, description = "How many bytes of it are here"))), (status = 408, description = "`silence`: nothing arrives"), (status = 409, description = "`offset`: the piece does not follow what is here; `in-the-way`: something else has its name", headers(("upload-offset" = u64, description = "How many bytes of it are here"))), (status = 507, description = "`storage`: there is no room")),
+    responses(
+        (status = 201, description = "The file is whole", headers(("upload-offset" = u64, description = "How many bytes of it are here"))),
+        (status = 202, description = "The piece is here, others are missing", headers(("upload-offset" = u64, description = "How many bytes of it are here"))),
+        (status = 408, description = "`silence`: nothing arrives"),
+        (status = 409, description = "`offset`: the piece does not follow what is here; `in-the-way`: something else has its name", headers(("upload-offset" = u64, description = "How many bytes of it are here"))),
+        (status = 507, description = "`storage`: there is no room")
+    ),
     security(("operator" = []))
 )]
 pub(super) async fn bring(

@@ -92,7 +92,10 @@ pub(super) async fn page(shared: &Shared, filter: JobFilter, limit: u32) -> Resu
     operation_id = "show_job",
     tag = "jobs",
     summary = "One job, live or ended",
-    responses((status = 200, description = "The job", body = JobView), (status = 404, description = "`not-found`: there is no such job")),
+    responses(
+        (status = 200, description = "The job", body = JobView),
+        (status = 404, description = "`not-found`: there is no such job")
+    ),
     security(("operator" = []))
 )]
 pub(super) async fn show(State(shared): State<Arc<Shared>>, Path(job): Path<String>) -> Result<Json<JobView>, Problem> {
@@ -107,7 +110,10 @@ pub(super) async fn show(State(shared): State<Arc<Shared>>, Path(job): Path<Stri
     operation_id = "explain_job",
     tag = "jobs",
     summary = "Why its tasks wait, or run where they run",
-    responses((status = 200, description = "The reasons", body = ExplainView), (status = 404, description = "`not-found`: there is no such job")),
+    responses(
+        (status = 200, description = "The reasons", body = ExplainView),
+        (status = 404, description = "`not-found`: there is no such job")
+    ),
     security(("operator" = []))
 )]
 pub(super) async fn explain(
@@ -141,7 +147,11 @@ pub(super) struct Wanted {
     tag = "proofs",
     summary = "The receipts of a job's judged results, in order",
     params(Wanted),
-    responses((status = 200, description = "The receipts, at most 256", body = Vec<TaskReceipt>), (status = 404, description = "`not-found`: there is no such job"), (status = 503, description = "`receipts-not-made`: they cannot be made now; `unavailable`: the hub takes nothing now")),
+    responses(
+        (status = 200, description = "The receipts, at most 256", body = Vec<TaskReceipt>),
+        (status = 404, description = "`not-found`: there is no such job"),
+        (status = 503, description = "`receipts-not-made`: they cannot be made now; `unavailable`: the hub takes nothing now")
+    ),
     security(("operator" = []))
 )]
 pub(super) async fn proofs(
@@ -167,7 +177,11 @@ pub(super) async fn proofs(
     operation_id = "cancel_job",
     tag = "jobs",
     summary = "Stops a job",
-    responses((status = 200, description = "The job as it is now", body = JobSummary), (status = 404, description = "`not-found`: there is no such job"), (status = 409, description = "`ended`: it has ended already")),
+    responses(
+        (status = 200, description = "The job as it is now", body = JobSummary),
+        (status = 404, description = "`not-found`: there is no such job"),
+        (status = 409, description = "`ended`: it has ended already")
+    ),
     security(("operator" = []))
 )]
 pub(super) async fn cancel(

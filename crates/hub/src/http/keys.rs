@@ -95,7 +95,10 @@ pub(super) async fn leave(
     tag = "data",
     summary = "Wrapped keys of a task, for the machine that asks",
     params(Asked),
-    responses((status = 200, description = "The keys", body = KeysView), (status = 404, description = "`no-keys`: nobody has left any yet; `not-found`: there is no such group")),
+    responses(
+        (status = 200, description = "The keys", body = KeysView),
+        (status = 404, description = "`no-keys`: nobody has left any yet; `not-found`: there is no such group")
+    ),
     security(("operator" = []), ("worker" = []))
 )]
 pub(super) async fn fetch(

@@ -24,7 +24,10 @@ static PIECE: LazyLock<Bytes> = LazyLock::new(|| {
     operation_id = "fetch_line_piece",
     tag = "machines",
     summary = "A piece of noise, to measure a line with",
-    responses((status = 200, description = "One mebibyte", body = Vec<u8>, content_type = "application/octet-stream"), (status = 429, description = "`busy`: others measure their lines"))
+    responses(
+        (status = 200, description = "One mebibyte", body = Vec<u8>, content_type = "application/octet-stream"),
+        (status = 429, description = "`busy`: others measure their lines")
+    )
 )]
 pub(super) async fn fetch() -> Result<Bytes, Problem> {
     let _turn = TURNS.try_acquire().map_err(busy)?;
@@ -39,7 +42,10 @@ pub(super) async fn fetch() -> Result<Bytes, Problem> {
     tag = "machines",
     summary = "Takes a piece of at most one mebibyte, and forgets it",
     request_body(content = Vec<u8>, content_type = "application/octet-stream"),
-    responses((status = 204, description = "Taken"), (status = 429, description = "`busy`: others measure their lines"))
+    responses(
+        (status = 204, description = "Taken"),
+        (status = 429, description = "`busy`: others measure their lines")
+    )
 )]
 pub(super) async fn leave(body: Body) -> Result<StatusCode, Problem> {
     let _turn = TURNS.try_acquire().map_err(busy)?;

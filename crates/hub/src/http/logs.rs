@@ -45,7 +45,10 @@ pub(super) struct Asked {
     tag = "jobs",
     summary = "The log of a job, one JSON object a line",
     params(Asked),
-    responses((status = 200, description = "The lines", body = LogView, content_type = "application/x-ndjson"), (status = 404, description = "`not-found`: there is no such job")),
+    responses(
+        (status = 200, description = "The lines", body = LogView, content_type = "application/x-ndjson"),
+        (status = 404, description = "`not-found`: there is no such job")
+    ),
     security(("operator" = []))
 )]
 pub(super) async fn logs(

@@ -3,14 +3,18 @@ mod access;
 mod data;
 mod disputes;
 mod events;
+mod figures;
 mod health;
+mod idempotency;
 mod inbox;
 mod jobs;
 mod keys;
 mod line;
+mod live;
 mod logs;
 mod money;
 mod openapi;
+mod page;
 mod parameters;
 mod prices;
 mod problem;
@@ -21,6 +25,7 @@ mod results;
 mod seeding;
 mod server;
 mod submit;
+mod webhooks;
 mod workers;
 
 pub(crate) use openapi::text as openapi_text;
@@ -28,8 +33,10 @@ pub(crate) use prices::Prices;
 pub(crate) use problem::Problem;
 pub(crate) use server::serve;
 
+use crate::answers::Answers;
 use crate::attempts;
 use crate::data::Data;
+use crate::figures::Figures;
 use crate::inbox::Inbox;
 use crate::journal::Archive;
 use crate::keeper::Handle;
@@ -41,9 +48,10 @@ use crate::proof::{Receipts, Rounds};
 use crate::screen::Screener;
 use crate::session;
 use crate::token::Tokens;
+use crate::webhooks::Webhooks;
 use axum::Router;
-use axum::middleware::{from_fn_with_state, map_response};
-use axum::routing::{get, post};
+use axum::middleware::{from_fn_with_state, map_response, map_response_with_state};
+use axum::routing::{delete, get, post};
 use gleaner_data::net::http as net;
 use gleaner_wire::Millis;
 use std::sync::Arc;
@@ -69,6 +77,12 @@ pub(crate) struct Shared {
     /// Which attempts jobs had.
     pub(crate) attempts: attempts::Reader,
     pub(crate) live: Live,
+    /// The network in figures.
+    pub(crate) figures: Arc<Figures>,
+    /// Requests to whom people name when something happens to jobs.
+    pub(crate) webhooks: Webhooks,
+    /// Answers to requests that spend something.
+    pub(crate) answers: Answers,
     /// Money on a chain, if that is where it is.
     pub(crate) money: Option<Arc<Money>>,
     pub(crate) metrics: Arc<Metrics>,
@@ -100,10 +114,15 @@ pub(crate) fn router(shared: &Arc<Shared>, beside: Option<Router>) -> Router {
     let anyone = Router::new()
         .route("/api/v1/openapi.json", get(openapi::show))
         .route("/api/v1/health", get(health::health))
+        .route("/healthz", get(health::alive))
+        .route("/readyz", get(health::ready))
         .route("/metrics", get(health::metrics))
         .route("/upload", get(inbox::page))
         .route("/api/v1/chain", get(money::chain))
         .route("/api/v1/prices", get(prices::prices))
+        .route("/api/v1/status", get(figures::status))
+        .route("/api/v1/live", get(live::socket))
+        .route("/api/v1/live/events", get(live::events))
         .route("/api/v1/line", get(line::fetch).post(line::leave))
         .route("/api/v1/faucet", post(money::faucet))
         .route("/api/v1/fiat/webhook", post(money::fiat_webhook))
@@ -140,6 +159,7 @@ pub(crate) fn router(shared: &Arc<Shared>, beside: Option<Router>) -> Router {
         .route("/api/v1/workers", get(workers::list))
         .route("/api/v1/workers/{worker}", get(workers::show))
         .route("/api/v1/workers/{worker}/{action}", post(workers::act))
+        .route("/api/v1/machines/{worker}/earnings", get(figures::earnings))
         .route("/api/v1/demand", get(prices::demand))
         .route("/api/v1/jobs/{job}/proofs", get(jobs::proofs))
         .route("/api/v1/jobs/{job}/settlement", get(money::settlement))
@@ -147,6 +167,9 @@ pub(crate) fn router(shared: &Arc<Shared>, beside: Option<Router>) -> Router {
         .route("/api/v1/jobs/{job}/approval", post(money::approve))
         .route("/api/v1/reconcile", get(money::reconcile))
         .route("/api/v1/fiat/payments/{payment}/release", post(money::fiat_release))
+        .route("/api/v1/webhooks", get(webhooks::list).post(webhooks::make))
+        .route("/api/v1/webhooks/{id}", delete(webhooks::remove))
+        .route("/api/v1/webhooks/{id}/deliveries", get(webhooks::deliveries))
         .route("/api/v1/seeding", get(seeding::show))
         .route("/api/v1/ledger", get(workers::ledger))
         .route("/api/v1/events", get(events::events))
@@ -159,7 +182,8 @@ pub(crate) fn router(shared: &Arc<Shared>, beside: Option<Router>) -> Router {
         .merge(workers_too)
         .merge(operator)
         .method_not_allowed_fallback(problem::method_not_allowed)
-        .fallback(problem::no_such_page)
+        .fallback(page::fallback)
         .layer(map_response(rejections::explain))
+        .layer(map_response_with_state(Arc::clone(shared), health::count))
         .with_state(Arc::clone(shared))
 }

@@ -59,7 +59,10 @@ pub(super) enum PricesAnswer {
     tag = "market",
     summary = "What a slot of each class of devices is worth now, or the history of one class",
     params(Asked),
-    responses((status = 200, description = "Every class; with `class`, that one with its minutes and hours", body = PricesAnswer), (status = 404, description = "`not-found`: no device of the class has been here yet"))
+    responses(
+        (status = 200, description = "Every class; with `class`, that one with its minutes and hours", body = PricesAnswer),
+        (status = 404, description = "`not-found`: no device of the class has been here yet")
+    )
 )]
 pub(super) async fn prices(
     State(shared): State<Arc<Shared>>,

@@ -47,6 +47,11 @@ impl Problem {
         Self::bad_request(format!("this path speaks WebSocket: {}", rejection.body_text()))
     }
 
+    /// Whether the same request may succeed later.
+    pub(super) fn is_temporary(&self) -> bool {
+        self.0.status >= 500
+    }
+
     /// Something that is not there.
     pub(super) fn not_found(what: impl Into<String>) -> Self {
         Self::new(StatusCode::NOT_FOUND, "not-found", "not found", what)

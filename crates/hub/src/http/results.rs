@@ -59,7 +59,10 @@ struct Window {
     tag = "jobs",
     summary = "What its tasks delivered; each page covers so many elements, done or not",
     params(Asked),
-    responses((status = 200, description = "A page", body = ResultsPage), (status = 404, description = "`not-found`: there is no such job or task")),
+    responses(
+        (status = 200, description = "A page", body = ResultsPage),
+        (status = 404, description = "`not-found`: there is no such job or task")
+    ),
     security(("operator" = []))
 )]
 pub(super) async fn results(
@@ -156,7 +159,11 @@ fn cursor(group: u16, index: u32) -> u64 {
     operation_id = "fetch_outputs",
     tag = "jobs",
     summary = "All outputs of a group",
-    responses((status = 200, description = "Postcard: a list of outputs", body = Vec<u8>, content_type = "application/octet-stream"), (status = 404, description = "`not-found`: there is no such job or group"), (status = 409, description = "`not-done`: some of its elements are not done")),
+    responses(
+        (status = 200, description = "Postcard: a list of outputs", body = Vec<u8>, content_type = "application/octet-stream"),
+        (status = 404, description = "`not-found`: there is no such job or group"),
+        (status = 409, description = "`not-done`: some of its elements are not done")
+    ),
     security(("operator" = []), ("worker" = []))
 )]
 pub(super) async fn outputs(

@@ -1,33 +1,43 @@
 //! Taking a job: read it, plan it, check that its files are here, hand it to the keeper.
 use super::Shared;
+use super::idempotency::{self, IDEMPOTENCY_KEY};
 use super::problem::Problem;
 use super::quote::ordered_by;
 use crate::data::Data;
 use axum::Json;
-use axum::body::to_bytes;
+use axum::body::{Bytes, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
-use axum::response::IntoResponse;
+use axum::response::{IntoResponse, Response};
 use gleaner_core::plan::{self, Graph};
 use gleaner_wire::api::Submitted;
 use gleaner_wire::job_file::{JOB_FILE_BYTES_MAX, JobFile, JobFileError, Source, line_of};
-use gleaner_wire::{DataRef, Hash, SignedOrder};
+use gleaner_wire::{DataRef, Hash, Quote, SignedOrder};
 use std::sync::Arc;
 
 /// The header that names who pays.
 const REQUESTER: &str = "gleaner-requester";
-/// The header that makes a repeated submission the same job.
-const IDEMPOTENCY_KEY: &str = "idempotency-key";
 /// The header with the requester's signed order.
 const ORDER: &str = "gleaner-order";
 /// The longest name of a requester, in characters.
 const REQUESTER_MAX: usize = 64;
 /// Who pays if nobody is named.
 const REQUESTER_DEFAULT: &str = "local";
+
+/// How a job is written.
 #[derive(Clone, Copy)]
 pub(super) enum Form {
     Json,
     Toml,
+}
+
+impl Form {
+    fn name(self) -> &'static [u8] {
+        match self {
+            Self::Json => b"json",
+            Self::Toml => b"toml",
+        }
+    }
 }
 
 /// `POST /api/v1/jobs`.
@@ -37,23 +47,54 @@ pub(super) enum Form {
     operation_id = "submit_job",
     tag = "jobs",
     summary = "Takes a job",
-    params(("gleaner-requester" = Option<String>, Header, description = "Who pays: 1 to 64 printable characters; `local` if not said"), ("idempotency-key" = Option<String>, Header, description = "32 hexadecimal digits: a submission sent again with them is the same job, also after it has ended"), ("gleaner-order" = Option<String>, Header, description = "A signed order (`SignedOrder`) as JSON, where money is on a chain")),
+    params(
+        ("gleaner-requester" = Option<String>, Header, description = "Who pays: 1 to 64 printable characters; `local` if not said"),
+        ("idempotency-key" = Option<String>, Header, description = "32 hexadecimal digits: a submission sent again with them is the same job, also after it has ended"),
+        ("gleaner-order" = Option<String>, Header, description = "A signed order (`SignedOrder`) as JSON, where money is on a chain")
+    ),
     request_body(content((JobFile = "application/json"), (String = "application/toml")), description = "The job file, as JSON or as TOML"),
-    responses((status = 201, description = "The new job; with a key that was used before, that one's", body = Submitted, headers(("location" = String, description = "Where the job is"))), (status = 413, description = "`too-large`: a job file has at most 16 MiB"), (status = 415, description = "`media-type`: neither JSON nor TOML"), (status = 422, description = "`job-refused`: what is wrong with it, with its place in `at` and `line`")),
+    responses(
+        (status = 201, description = "The new job; with a key that was used before, that one's", body = Submitted, headers(("location" = String, description = "Where the job is"))),
+        (status = 409, description = "`idempotency-key-in-use`: a request with this key is being carried out"),
+        (status = 413, description = "`too-large`: a job file has at most 16 MiB"),
+        (status = 415, description = "`media-type`: neither JSON nor TOML"),
+        (status = 422, description = "`job-refused`: what is wrong with it, with its place in `at` and `line`; `idempotency-key-reused`: the key was used for another job")
+    ),
     security(("operator" = []))
 )]
-pub(super) async fn submit(State(shared): State<Arc<Shared>>, request: Request) -> Result<impl IntoResponse, Problem> {
+pub(super) async fn submit(State(shared): State<Arc<Shared>>, request: Request) -> Result<Response, Problem> {
     if let Some(reason) = shared.keeper.refusing() {
         return Err(crate::keeper::Unavailable::Refusing(reason).into());
     }
     let form = form(request.headers())?;
     let requester = requester(request.headers())?;
-    let submission = submission(request.headers())?;
+    let key = idempotency::key(request.headers())?;
+    let submission = submission(key.as_deref())?;
     let order = order(request.headers())?;
     let quote = ordered_by(&shared, request.headers())?;
+    let signed = request.headers().get(ORDER).map(|value| value.as_bytes().to_vec()).unwrap_or_default();
     let body = to_bytes(request.into_body(), JOB_FILE_BYTES_MAX).await.map_err(|_| too_large())?;
+    let hash = idempotency::hash(&[form.name(), requester.as_bytes(), &signed, &body]);
+    // All requesters share one scope: a submission has one number, whoever sends it.
+    let scope = "jobs".to_owned();
+    let work = take(&shared, Sent { form, requester, submission, order, quote, body });
+    idempotency::once(&shared, scope, key, hash, work).await
+}
+
+/// A job as it was sent.
+struct Sent {
+    form: Form,
+    requester: String,
+    submission: u128,
+    order: Option<SignedOrder>,
+    quote: Option<Quote>,
+    body: Bytes,
+}
+
+async fn take(shared: &Shared, sent: Sent) -> Result<Response, Problem> {
+    let Sent { form, requester, submission, order, quote, body } = sent;
     if let Some(order) = &order {
-        check_order(&shared, order, &requester, &body)?;
+        check_order(shared, order, &requester, &body)?;
     }
     let data = Arc::clone(&shared.data);
     let planned = tokio::task::spawn_blocking(move || plan_held(form, &body, &data)).await;
@@ -63,7 +104,9 @@ pub(super) async fn submit(State(shared): State<Arc<Shared>>, request: Request) 
     let submitted = submitted.map_err(|reason| refused(reason.as_str()))?;
     super::data::keep_for_job(Arc::clone(&shared.data), submitted.job, roots, submission).await?;
     let location = format!("/api/v1/jobs/{}", submitted.job);
-    Ok((StatusCode::CREATED, [(header::LOCATION, location)], Json(submitted)))
+    Ok((StatusCode::CREATED, [(header::LOCATION, location)], Json(submitted)).into_response())
+}
+
 }
 
 /// Plans a job whose files must all be here.
@@ -167,14 +210,15 @@ fn check_order(shared: &Shared, order: &SignedOrder, requester: &str, body: &[u8
     money.check_signature(order).map_err(refused)
 }
 
-fn submission(headers: &HeaderMap) -> Result<u128, Problem> {
-    let Some(value) = headers.get(IDEMPOTENCY_KEY) else {
+/// The number of a submission: its key, or one that nobody has.
+fn submission(key: Option<&str>) -> Result<u128, Problem> {
+    let Some(key) = key else {
         let bytes = crate::token::random_bytes().map_err(|error| Problem::bad_request(error.to_string()))?;
         return Ok(u128::from_le_bytes(std::array::from_fn(|at| bytes[at])));
     };
-    let digits =
-        value.to_str().ok().filter(|text| text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit()));
-    let refuse = || Problem::bad_request(format!("{IDEMPOTENCY_KEY} must be 32 hexadecimal digits"));
+    let digits = Some(key).filter(|text| text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    let detail = format!("the {IDEMPOTENCY_KEY} of a job must be 32 hexadecimal digits");
+    let refuse = || Problem::bad_parameter(IDEMPOTENCY_KEY, detail);
     digits.and_then(|text| u128::from_str_radix(text, 16).ok()).ok_or_else(refuse)
 }
 

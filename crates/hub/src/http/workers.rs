@@ -121,7 +121,10 @@ fn place<T: FromStr<Err = CursorError>>(cursor: Option<&str>) -> Result<Option<T
     operation_id = "show_worker",
     tag = "workers",
     summary = "One worker",
-    responses((status = 200, description = "The worker", body = WorkerView), (status = 404, description = "`not-found`: there is no such worker")),
+    responses(
+        (status = 200, description = "The worker", body = WorkerView),
+        (status = 404, description = "`not-found`: there is no such worker")
+    ),
     security(("operator" = []))
 )]
 pub(super) async fn show(
@@ -150,8 +153,14 @@ async fn manage(shared: &Shared, text: &str, managed: bool) -> Result<Response, 
     tag = "workers",
     summary = "Pauses, resumes or readmits a worker, or says whether the platform owns it",
     description = "`{worker}` is its number; for `manage` and `unmanage` it may be the key of one that has never joined.",
-    params(("worker" = String, Path, description = "The worker's number; for `manage` and `unmanage` also its key"), ("action" = String, Path, description = "`pause`, `resume`, `readmit`, `manage` or `unmanage`")),
-    responses((status = 200, description = "The worker as it is now; nothing if it has never joined", body = Option<WorkerView>), (status = 404, description = "`not-found`: there is no such worker or action")),
+    params(
+        ("worker" = String, Path, description = "The worker's number; for `manage` and `unmanage` also its key"),
+        ("action" = String, Path, description = "`pause`, `resume`, `readmit`, `manage` or `unmanage`")
+    ),
+    responses(
+        (status = 200, description = "The worker as it is now; nothing if it has never joined", body = Option<WorkerView>),
+        (status = 404, description = "`not-found`: there is no such worker or action")
+    ),
     security(("operator" = []))
 )]
 pub(super) async fn act(
@@ -190,10 +199,18 @@ pub(super) async fn ledger(State(shared): State<Arc<Shared>>) -> Result<Json<Led
     Ok(Json(shared.keeper.ask(|core| core.ledger_view()).await?))
 }
 
+/// The number of a worker that has joined before.
+pub(super) async fn worker_id(shared: &Shared, text: &str) -> Result<WorkerId, Problem> {
+    let number = text.parse().ok().map(WorkerId);
+    let known = shared.keeper.ask(move |core| number.filter(|worker| core.worker_name(*worker).is_some())).await?;
+    known.ok_or_else(|| missing(text))
+}
+
+fn missing(text: &str) -> Problem {
+    Problem::not_found(format!("there is no worker {text} on this hub; `gleaner worker list` shows those that are"))
+}
+
 async fn view(shared: &Shared, text: &str) -> Result<WorkerView, Problem> {
-    let missing = || {
-        Problem::not_found(format!("there is no worker {text} on this hub; `gleaner worker list` shows those that are"))
-    };
-    let worker = text.parse().map(WorkerId).map_err(|_| missing())?;
-    shared.keeper.ask(move |core| core.worker_view(worker)).await?.ok_or_else(missing)
+    let worker = text.parse().map(WorkerId).map_err(|_| missing(text))?;
+    shared.keeper.ask(move |core| core.worker_view(worker)).await?.ok_or_else(|| missing(text))
 }

@@ -4,7 +4,8 @@ use crate::attempts::End;
 use crate::screen::Screen;
 use gleaner_core::Effect;
 use gleaner_wire::api::{Live, Submitted};
-use gleaner_wire::{JobId, Runtime, ToWorker, WorkerId};
+use gleaner_wire::webhook::JobEvent;
+use gleaner_wire::{AttemptId, JobId, Runtime, ToWorker, WorkerId};
 
 impl Keeper {
     /// Performs the effects of a batch, in order. Messages to workers are collected and leave at the end of the turn.
@@ -19,7 +20,7 @@ impl Keeper {
                         if self.outboxes.start(worker, start) {
                             self.engage(worker, job);
                         }
-                        self.core.placed(attempt).into_iter().for_each(|placed| self.attempts.started(placed));
+                        self.note_started(job, attempt);
                     }
                 }
                 Effect::CancelAttempt { worker, attempt } => {
@@ -50,6 +51,7 @@ impl Keeper {
                 Effect::LockOrder { .. } | Effect::Accuse { .. } => self.bell.ring(),
                 Effect::DrawRound { round } => self.draw(round),
                 Effect::AcceptJob { ticket, job, tasks, reserved } => {
+                    self.ring_webhooks(job);
                     if let Some(answer) = self.submissions.remove(&ticket) {
                         // A requester that has gone away finds its job by its idempotency key.
                         let _ = answer.send(Ok(Submitted { job, tasks, reserved }));
@@ -64,12 +66,13 @@ impl Keeper {
                 Effect::AnnounceWorker { worker } => self.announce_worker(worker),
                 Effect::AnnounceFailure { job, attempt, cause } => {
                     self.attempts.failed(job, attempt, cause);
-                    self.announce_failure(job);
+                    self.announce_failure(job, attempt);
                 }
                 Effect::AnnounceDemand => self.demand.ring(),
                 Effect::ArchiveJob { job } => {
                     self.outboxes.forget(job);
                     self.logs.close(job);
+                    self.ring_webhooks(job);
                     self.to_archive.push_back(job);
                 }
             }
@@ -115,7 +118,8 @@ impl Keeper {
         }
     }
 
-    fn announce_worker(&self, worker: WorkerId) {
+    fn announce_worker(&mut self, worker: WorkerId) {
+        self.announcer.worker(worker);
         if !self.announcer.is_heard() {
             return;
         }
@@ -124,12 +128,30 @@ impl Keeper {
         }
     }
 
-    fn announce_failure(&self, job: JobId) {
-        if !self.announcer.is_heard() {
-            return;
+    fn announce_failure(&mut self, job: JobId, attempt: AttemptId) {
+        let Some(failure) = self.core.failure(job, attempt) else { return };
+        if self.announcer.is_heard() {
+            self.announcer.tell(&Live::Failure { job, failure: failure.clone() });
         }
-        if let Some(failure) = self.core.last_failure(job) {
-            self.announcer.tell(&Live::Failure { job, failure });
+        if let Some(requester) = self.core.requester(job) {
+            self.announcer.failure(job, requester.to_owned(), failure);
         }
+    }
+
+    /// Says to webhooks that a job was taken, or how it ended. Said twice, it is told once.
+    fn ring_webhooks(&self, job: JobId) {
+        let Some(summary) = self.core.job_summary(job) else { return };
+        let (event, at) = match (JobEvent::of_end(&summary.state), summary.ended_at) {
+            (Some(event), Some(at)) => (event, at),
+            (Some(_), None) | (None, _) => (JobEvent::Submitted, summary.submitted_at),
+        };
+        self.webhooks.ring(event, at, summary);
+    }
+
+    /// Notes that an attempt runs, with what people call it where somebody watches.
+    fn note_started(&self, job: JobId, attempt: AttemptId) {
+        let Some(placed) = self.core.placed(attempt) else { return };
+        let worker = self.announcer.watches(job).then(|| self.core.worker_name(placed.worker)).flatten();
+        self.attempts.started(placed, worker.map(str::to_owned));
     }
 }

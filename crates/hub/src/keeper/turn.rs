@@ -6,6 +6,7 @@ use super::command::{Command, Inbox, Question};
 use super::outbox::Outboxes;
 use crate::attempts::{End, Notes};
 use crate::clock::Clock;
+use crate::figures::Endings;
 use crate::journal::{self, Batch, Journal, Recovered};
 use crate::live::Live;
 use crate::lock::FolderLock;
@@ -16,6 +17,7 @@ use crate::money::Bell;
 use crate::proof::Drawer;
 use crate::screen::Screener;
 use crate::status::Status;
+use crate::webhooks;
 use gleaner_core::{Core, Effect, Event, Session, Ticket};
 use gleaner_wire::api::Submitted;
 use gleaner_wire::{Amount, AttemptId, AuctionId, JobId, Millis, Outcome, WorkerId};
@@ -59,6 +61,8 @@ pub(crate) struct Parts {
     pub(crate) live: Live,
     pub(crate) logs: LogWriter,
     pub(crate) attempts: Notes,
+    pub(crate) endings: Endings,
+    pub(crate) webhooks: webhooks::Bell,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) status: Arc<Status>,
     pub(crate) ending: watch::Receiver<Ending>,
@@ -90,6 +94,8 @@ pub(crate) struct Keeper {
     pub(super) announcer: Announcer,
     pub(super) logs: LogWriter,
     pub(super) attempts: Notes,
+    pub(super) endings: Endings,
+    pub(super) webhooks: webhooks::Bell,
     pub(super) timer: Timer,
     pub(super) journal: Journal,
     clock: Clock,
@@ -155,6 +161,8 @@ impl Keeper {
             announcer: Announcer::new(parts.live),
             logs: parts.logs,
             attempts: parts.attempts,
+            endings: parts.endings,
+            webhooks: parts.webhooks,
             timer: Timer::default(),
             journal: parts.journal,
             clock: Clock::starting_at(at),
@@ -189,7 +197,7 @@ impl Keeper {
         let started = Batch { events: vec![Event::HubStarted], ..Batch::at(at) };
         self.commit_and_apply(started, Answers::default())?;
         // What has ended is on disk; what goes on is known here alone.
-        self.core.all_placed().into_iter().for_each(|placed| self.attempts.started(placed));
+        self.core.all_placed().into_iter().for_each(|placed| self.attempts.started(placed, None));
         let mut live_due = None;
         while *self.ending.borrow() == Ending::No {
             let commands = self.wait(live_due);

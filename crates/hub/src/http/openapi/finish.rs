@@ -16,8 +16,11 @@ const IN_PATHS: [(&str, &str, &str); 12] = [
     ("payment", "string", "The payment's name"),
     ("user", "string", "Whose folder"),
     ("path", "string", "The file's path in it, with slashes"),
-    ("id", "string", "Its name"),
+    ("id", "integer", "Its number"),
 ];
+
+/// What is sent, but not as the body of a request.
+const SENT_OTHERWISE: [&str; 1] = ["WatchRequest"];
 
 /// Completes the document.
 pub(super) fn finish(document: &mut Value) {
@@ -65,7 +68,8 @@ fn add_problems(path: &str, operation: &mut Value) {
     let takes_something = operation.get("parameters").is_some() || operation.get("requestBody").is_some();
     let takes_json =
         operation.pointer("/requestBody/content").is_some_and(|body| body.get("application/json").is_some());
-    let is_closed = operation["security"].as_array().is_some_and(|schemes| !schemes.is_empty());
+    let named = |scheme: &Value| scheme.as_object().is_some_and(|names| !names.is_empty());
+    let is_closed = operation["security"].as_array().is_some_and(|schemes| schemes.iter().all(named));
     let responses = operation["responses"].as_object_mut().expect("an operation has responses");
     let mut add = |status: &str, what: &str| {
         responses.entry(status).or_insert_with(|| json!({ "description": what }));
@@ -103,7 +107,7 @@ fn give_problems_their_form(operation: &mut Value) {
 fn sent(document: &Value) -> BTreeSet<String> {
     let methods = document["paths"].as_object().into_iter().flatten().flat_map(|(_, methods)| methods.as_object());
     let bodies = methods.flatten().filter_map(|(_, operation)| operation.get("requestBody"));
-    let mut names = BTreeSet::new();
+    let mut names = BTreeSet::from(SENT_OTHERWISE.map(str::to_owned));
     bodies.for_each(|body| gather(document, body, &mut names));
     names
 }

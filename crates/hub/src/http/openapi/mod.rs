@@ -7,10 +7,12 @@ mod finish;
 mod tests;
 
 use super::{data, disputes, events, health, inbox, jobs, keys, line, logs, money, prices, results, seeding};
-use super::{progress, submit, workers};
+use super::{figures, live, progress, submit, webhooks, workers};
 use crate::session;
 use axum::http::header;
 use axum::response::IntoResponse;
+use gleaner_wire::live::{Numbered, WatchRequest};
+use gleaner_wire::webhook::WebhookMessage;
 use gleaner_wire::{SignedOrder, api};
 use serde_json::Value;
 use std::sync::LazyLock;
@@ -34,6 +36,7 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
         (name = "proofs", description = "How results were checked"),
         (name = "data", description = "Datasets, their keys and uploads"),
         (name = "live", description = "What changes, as it changes"),
+        (name = "webhooks", description = "Requests that the hub sends when something happens to jobs"),
         (name = "machines", description = "What workers and clients say to the hub among themselves"),
         (name = "hub", description = "The hub itself")
     ),
@@ -43,19 +46,20 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
         progress::attempts, progress::graph,
         submit::submit, submit::quote, logs::logs, results::results, results::outputs,
         workers::list, workers::show, workers::act, workers::ledger,
-        prices::prices, prices::demand,
+        prices::prices, prices::demand, figures::status, figures::earnings,
         money::chain, money::faucet, money::settlement, money::receipts, money::approve, money::reconcile,
         money::fiat_webhook, money::fiat_release,
         disputes::list, disputes::vote, disputes::evidence, disputes::beacon,
+        webhooks::list, webhooks::make, webhooks::remove, webhooks::deliveries,
         data::list, data::show, data::register, data::remove, data::check, data::network,
         keys::wanted, keys::fetch, keys::leave,
         inbox::page, inbox::key, inbox::stage, inbox::arrived, inbox::bring,
         seeding::show, seeding::hand_in, line::fetch, line::leave,
-        events::events, session::connect,
+        live::socket, live::events, events::events, session::connect,
         elsewhere::chunks_missing, elsewhere::chunks_want, elsewhere::chunks_give, elsewhere::swarm,
-        health::health, health::metrics
+        health::health, health::alive, health::ready, health::metrics
     ),
-    components(schemas(api::Problem, api::Live, SignedOrder))
+    components(schemas(api::Problem, api::Live, SignedOrder, Numbered, WatchRequest, WebhookMessage))
 )]
 struct Document;
 
