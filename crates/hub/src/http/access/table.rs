@@ -1,8 +1,8 @@
 //! Every route, and what it takes to use it. The router is made of this table, so there is no route without a row.
 use super::rule::{Owned, Rule};
 use crate::http::{
-    Shared, data, disputes, events, health, inbox, jobs, keys, line, logs, money, openapi, people, prices, progress,
-    results, seeding, submit, workers,
+    Shared, data, disputes, events, figures, health, inbox, jobs, keys, line, live, logs, money, openapi, people, prices,
+    progress, results, seeding, submit, webhooks, workers,
 };
 use crate::session;
 use axum::http::Method;
@@ -43,7 +43,12 @@ fn open() -> Vec<Row> {
     rows! {
         GET "/api/v1/openapi.json" Rule::ANYONE => openapi::show;
         GET "/api/v1/health" Rule::ANYONE => health::health;
+        GET "/healthz" Rule::ANYONE => health::alive;
+        GET "/readyz" Rule::ANYONE => health::ready;
         GET "/metrics" Rule::ANYONE => health::metrics;
+        GET "/api/v1/status" Rule::ANYONE => figures::status;
+        GET "/api/v1/live" Rule::ANYONE => live::socket;
+        GET "/api/v1/live/events" Rule::ANYONE => live::events;
         GET "/upload" Rule::ANYONE => inbox::page;
         GET "/api/v1/chain" Rule::ANYONE => money::chain;
         GET "/api/v1/prices" Rule::ANYONE => prices::prices;
@@ -115,6 +120,10 @@ fn requesters() -> Vec<Row> {
         GET "/api/v1/jobs/{job}/receipts" JOB => money::receipts;
         POST "/api/v1/jobs/{job}/cancel" JOB_CHANGE => jobs::cancel;
         POST "/api/v1/jobs/{job}/approval" JOB_CHANGE => money::approve;
+        GET "/api/v1/webhooks" Rule::account(Read) => webhooks::list;
+        POST "/api/v1/webhooks" Rule::account(Submit) => webhooks::make;
+        DELETE "/api/v1/webhooks/{id}" Rule::account(Submit) => webhooks::remove;
+        GET "/api/v1/webhooks/{id}/deliveries" Rule::account(Read) => webhooks::deliveries;
         GET "/api/v1/datasets" Rule::account(Read) => data::list;
         POST "/api/v1/datasets/{root}/remove" Rule::account(Submit).of(Owned::Dataset) => data::remove;
         GET "/api/v1/datasets/{root}/key" Rule::account(Read).of(Owned::Dataset) => inbox::key;
@@ -140,6 +149,7 @@ fn providers() -> Vec<Row> {
     const MACHINE: Rule = Rule::account(Provide).of(Owned::Worker).with(Role::Provider);
     rows! {
         POST "/api/v1/workers/{worker}/{action}" MACHINE => workers::act;
+        GET "/api/v1/machines/{worker}/earnings" Rule::account(Read).of(Owned::Worker) => figures::earnings;
     }
 }
 
