@@ -213,8 +213,9 @@ fn open(
     let answers_path = dir.join("answers.db");
     let answers = Answers::open(&answers_path).map_err(|source| Error::Records { path: answers_path, source })?;
     let hooks_path = dir.join("webhooks.db");
-    let (webhooks, webhook_bell, courier) = webhooks::open(&hooks_path, config.webhooks_private, Arc::clone(&metrics), Arc::clone(&people))
-        .map_err(|source| Error::Records { path: hooks_path, source })?;
+    let (webhooks, webhook_bell, courier) =
+        webhooks::open(&hooks_path, config.webhooks_private, Arc::clone(&metrics), Arc::clone(&people))
+            .map_err(|source| Error::Records { path: hooks_path, source })?;
     let figures_path = dir.join("figures.db");
     let (figures, endings, ended) = figures::open(&figures_path, handle.clone(), archive.clone(), live.clone())
         .map_err(|source| Error::Records { path: figures_path, source })?;

@@ -5,6 +5,7 @@
 //!
 //! One thread, the keeper, owns the core and the journal; everything else talks to it through bounded channels.
 
+pub mod access;
 mod answers;
 mod attempts;
 mod clock;

@@ -72,7 +72,9 @@ pub(super) async fn leave(
         .collect();
     let wrapped = wrapped.ok_or_else(|| Problem::bad_request("wrapped keys are hexadecimal digits"))?;
     let giver = match caller {
-        Caller::Operator | Caller::Account(_) => said.giver.ok_or_else(|| Problem::bad_request("name whose keys these are: ?giver=KEY"))?,
+        Caller::Operator | Caller::Account(_) => {
+            said.giver.ok_or_else(|| Problem::bad_request("name whose keys these are: ?giver=KEY"))?
+        }
         Caller::Worker(_, key) => key,
     };
     let data = Arc::clone(&shared.data);

@@ -269,10 +269,10 @@ async fn viewer(shared: &Shared, asking: &Asking) -> Result<Viewer, Problem> {
         Some(Caller::Worker(..)) | None => return Ok(Viewer::Public),
         Some(Caller::Account(account)) => account,
     };
-    let (keys, requesters) = (shared.people)
-        .ask(move |accounts| Ok((accounts.workers(account)?, accounts.payers(account)?)))
-        .await?;
-    let workers = shared.keeper.ask(move |core| keys.iter().filter_map(|key| core.worker_by_key(key)).collect()).await?;
+    let (keys, requesters) =
+        (shared.people).ask(move |accounts| Ok((accounts.workers(account)?, accounts.payers(account)?))).await?;
+    let workers =
+        shared.keeper.ask(move |core| keys.iter().filter_map(|key| core.worker_by_key(key)).collect()).await?;
     Ok(Viewer::Account { requesters: requesters.into_iter().collect(), workers })
 }
 

@@ -27,7 +27,7 @@ mod submit;
 mod webhooks;
 mod workers;
 
-pub(crate) use access::{Asking, Origin, Person, Via, bearer, unauthorized};
+pub(crate) use access::{Asking, By, Origin, Owned, Person, Via, bearer, table, unauthorized};
 pub(crate) use openapi::text as openapi_text;
 pub(crate) use problem::Problem;
 pub(crate) use server::serve;

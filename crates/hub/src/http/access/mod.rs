@@ -7,15 +7,13 @@ mod origin;
 mod owner;
 mod rule;
 mod table;
-#[cfg(test)]
-mod tests;
 
 pub(crate) use caller::{Anyone, Asking, Me, Person, Via, bearer, unauthorized};
 pub(crate) use guard::Peer;
 pub(crate) use headers::add as add_headers;
 pub(crate) use origin::Origin;
 pub(crate) use owner::{Mine, is_anothers, mine, payers, requester_for, requester_of};
-pub(crate) use rule::{By, Rule};
+pub(crate) use rule::{By, Owned, Rule};
 pub(crate) use table::{Row, table};
 
 use super::Shared;

@@ -1,8 +1,8 @@
 //! Every route, and what it takes to use it. The router is made of this table, so there is no route without a row.
 use super::rule::{Owned, Rule};
 use crate::http::{
-    Shared, data, disputes, events, figures, health, inbox, jobs, keys, line, live, logs, money, openapi, people, prices,
-    progress, results, seeding, submit, webhooks, workers,
+    Shared, data, disputes, events, figures, health, inbox, jobs, keys, line, live, logs, money, openapi, people,
+    prices, progress, results, seeding, submit, webhooks, workers,
 };
 use crate::session;
 use axum::http::Method;

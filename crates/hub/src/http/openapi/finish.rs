@@ -72,9 +72,8 @@ fn add_parameters(path: &str, operation: &mut Value) {
 /// Says who may, as the table of all routes has it.
 fn add_security(path: &str, method: &str, operation: &mut Value) {
     let rows = table();
-    let row = rows.iter().find(|row| {
-        row.path.replace("{*", "{") == path && row.method.as_str().eq_ignore_ascii_case(method)
-    });
+    let row =
+        rows.iter().find(|row| row.path.replace("{*", "{") == path && row.method.as_str().eq_ignore_ascii_case(method));
     let Some(Row { rule, .. }) = row else { return };
     let mut schemes = Vec::new();
     if rule.anyone {

@@ -7,7 +7,7 @@ mod finish;
 mod tests;
 
 use super::{data, disputes, events, health, inbox, jobs, keys, line, logs, money, prices, results, seeding};
-use super::{figures, people, live, progress, submit, webhooks, workers};
+use super::{figures, live, people, progress, submit, webhooks, workers};
 use crate::session;
 use axum::http::header;
 use axum::response::IntoResponse;
@@ -86,7 +86,8 @@ pub(crate) fn document() -> Value {
     };
     components.add_security_scheme("operator", bearer("The token in the file `api.token` of the hub's folder."));
     components.add_security_scheme("worker", bearer("The token that a connected worker gets with its welcome."));
-    components.add_security_scheme("token", bearer("An API token of an account, `glt_…`, with the scope that is named."));
+    components
+        .add_security_scheme("token", bearer("An API token of an account, `glt_…`, with the scope that is named."));
     let what = "The cookie of a session (`__Host-gleaner` on encrypted pages). What changes something also needs the header \
                 `X-Gleaner-CSRF` with what `GET /api/v1/session` says.";
     let cookie = ApiKey::Cookie(ApiKeyValue::with_description("gleaner", what));

@@ -1,6 +1,6 @@
 //! Accounts over HTTP: coming in, going out, and what belongs to an account itself.
-pub(super) mod events;
 mod body;
+pub(super) mod events;
 pub(super) mod operator;
 pub(super) mod passkey;
 pub(super) mod session;

@@ -1,9 +1,9 @@
 //! Signing up, in and out with a passphrase, and who is signed in.
 use super::Said;
 use crate::SignUp;
+use crate::http::Shared;
 use crate::http::access::{Anyone, Asking, Me, Via, cookie, unauthorized};
 use crate::http::problem::Problem;
-use crate::http::Shared;
 use axum::Json;
 use axum::extract::{Extension, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -250,9 +250,9 @@ pub(in crate::http) async fn change_passphrase(
     Said(said): Said<NewPassphrase>,
 ) -> Result<StatusCode, Problem> {
     let (id, keep) = (person.account.id, person.session_id());
-    let change = shared.people.hash(move |accounts| {
-        accounts.change_passphrase(visit, id, said.old.as_ref(), &said.new, keep.as_deref())
-    });
+    let change = shared
+        .people
+        .hash(move |accounts| accounts.change_passphrase(visit, id, said.old.as_ref(), &said.new, keep.as_deref()));
     change.await?;
     Ok(StatusCode::NO_CONTENT)
 }

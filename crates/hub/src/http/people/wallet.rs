@@ -82,9 +82,9 @@ pub(in crate::http) async fn challenge(
     Said(wanted): Said<Wanted>,
 ) -> Result<Json<ToSignView>, Problem> {
     let (site, chain_id) = (shared.origin.site(&headers)?, chain_id(&shared));
-    let asked = shared.people.ask(move |accounts| {
-        accounts.wallet_challenge(visit.now, Place { site: &site, chain_id }, wanted.address)
-    });
+    let asked = shared
+        .people
+        .ask(move |accounts| accounts.wallet_challenge(visit.now, Place { site: &site, chain_id }, wanted.address));
     let ToSign { message, nonce } = asked.await?;
     Ok(Json(ToSignView { message, nonce }))
 }
