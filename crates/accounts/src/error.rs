@@ -85,6 +85,9 @@ pub enum Refusal {
     /// The message of a wallet, or its signature.
     #[error(transparent)]
     Wallet(#[from] wallet::Fault),
+    /// The operator makes accounts.
+    #[error("no account has this wallet, and this hub's operator makes its accounts: ask for one")]
+    NoNewcomers,
     /// The wallet is another account's.
     #[error("this wallet belongs to another account")]
     WalletTaken,
@@ -144,6 +147,7 @@ impl Refusal {
             Self::Suspended => "suspended",
             Self::Challenge(_) => "challenge",
             Self::Wallet(_) => "wallet",
+            Self::NoNewcomers => "sign-up-closed",
             Self::WalletTaken => "wallet-taken",
             Self::Passkey(_) => "passkey",
             Self::NotFound(_) => "not-found",

@@ -72,6 +72,8 @@ pub struct NewSession {
     pub csrf: Secret,
     /// When it ends at the latest.
     pub ends_at: Millis,
+    /// How it began.
+    pub via: Via,
 }
 
 /// A session, as its owner sees it.
@@ -156,7 +158,7 @@ impl Accounts {
         )?
         .execute(params![hash, id, account.0, via.name(), address, now, ends_at.0])?;
         let csrf = self.csrf(&token);
-        Ok(NewSession { id, token: Secret::new(token), csrf, ends_at })
+        Ok(NewSession { id, token: Secret::new(token), csrf, ends_at, via })
     }
 
     /// What everything that changes something has to carry beside the cookie.

@@ -82,6 +82,9 @@ pub enum Error {
     /// Nobody can come by SFTP.
     #[error("SFTP does not start: choose another address with --sftp, or leave it out")]
     Sftp(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The accounts cannot be used.
+    #[error("the accounts of this hub cannot be used")]
+    Accounts(#[source] gleaner_accounts::Error),
     /// A room beside the hub does not open.
     #[error("a room beside the hub does not open")]
     Extra(#[source] Box<dyn std::error::Error + Send + Sync>),

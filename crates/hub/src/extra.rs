@@ -30,7 +30,29 @@ impl Place {
     }
 }
 
-type Open = dyn Fn(&Place) -> Result<Router, Box<dyn std::error::Error + Send + Sync>> + Send + Sync;
+/// What it takes to use a route of such a room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// Nothing.
+    Nothing,
+    /// To read what is the account's.
+    Read,
+    /// To submit jobs and change files.
+    Submit,
+    /// To spend the account's money.
+    Spend,
+}
+
+/// The routes of such a room, and what it takes to use each. One that is not listed is not served.
+#[derive(Debug)]
+pub struct Routes {
+    /// What serves them.
+    pub router: Router,
+    /// Method, path as axum writes it, and need.
+    pub needs: Vec<(&'static str, &'static str, Need)>,
+}
+
+type Open = dyn Fn(&Place) -> Result<Routes, Box<dyn std::error::Error + Send + Sync>> + Send + Sync;
 
 /// What opens such rooms, once it is known where the hub is.
 #[derive(Clone)]
@@ -40,12 +62,12 @@ impl Extra {
     /// Rooms that answer what the router says. It is made within the hub's runtime, before the hub answers anybody; their
     /// requests are let through as the hub's own are, with an [`gleaner_wire::Asker`] that says who asks.
     pub fn new(
-        open: impl Fn(&Place) -> Result<Router, Box<dyn std::error::Error + Send + Sync>> + Send + Sync + 'static,
+        open: impl Fn(&Place) -> Result<Routes, Box<dyn std::error::Error + Send + Sync>> + Send + Sync + 'static,
     ) -> Self {
         Self(Arc::new(open))
     }
 
-    pub(crate) fn open(&self, place: &Place) -> Result<Router, Error> {
+    pub(crate) fn open(&self, place: &Place) -> Result<Routes, Error> {
         (self.0)(place).map_err(Error::Extra)
     }
 }

@@ -2,7 +2,7 @@
 use crate::answers::Answers;
 use crate::data::{self, Data};
 use crate::extra::Place;
-use crate::http::{Prices, Shared, router, serve};
+use crate::http::{Origin, Prices, Shared, router, serve};
 use crate::inbox::{self, Inbox, Limits, Sftp};
 use crate::journal::{Archive, Journal};
 use crate::keeper::{Ending, Keeper, Parts, channel};
@@ -11,6 +11,7 @@ use crate::lock::FolderLock;
 use crate::managed::{self, DemandBell};
 use crate::metrics::Metrics;
 use crate::money::{self, Bell};
+use crate::people::People;
 use crate::proof::{Drawer, Drawing, Rounds};
 use crate::screen::Screener;
 use crate::status::Status;
@@ -184,6 +185,7 @@ fn open(
     };
     let token_file = dir.join("api.token");
     let tokens = Tokens::open(&token_file)?;
+    let people = Arc::new(People::open(dir, config.sign_up)?);
     let place = config.bucket.clone().map_or(store::Place::Disk, store::Place::S3);
     let data = Arc::new(Data::open(dir, config.data_bytes_max.0, place)?);
     let limits = Limits { user_bytes_max: config.inbox_user_bytes_max.0, all_bytes_max: config.inbox_bytes_max.0 };
@@ -211,8 +213,9 @@ fn open(
     let answers_path = dir.join("answers.db");
     let answers = Answers::open(&answers_path).map_err(|source| Error::Records { path: answers_path, source })?;
     let hooks_path = dir.join("webhooks.db");
-    let (webhooks, webhook_bell, courier) = webhooks::open(&hooks_path, config.webhooks_private, Arc::clone(&metrics))
-        .map_err(|source| Error::Records { path: hooks_path, source })?;
+    let (webhooks, webhook_bell, courier) =
+        webhooks::open(&hooks_path, config.webhooks_private, Arc::clone(&metrics), Arc::clone(&people))
+            .map_err(|source| Error::Records { path: hooks_path, source })?;
     let figures_path = dir.join("figures.db");
     let (figures, endings, ended) = figures::open(&figures_path, handle.clone(), archive.clone(), live.clone())
         .map_err(|source| Error::Records { path: figures_path, source })?;
@@ -247,6 +250,9 @@ fn open(
         rounds,
         keeper: handle,
         tokens,
+        people,
+        origin: Origin::new(config.url.clone(), false),
+        behind_proxy: config.behind_proxy,
         data,
         screener,
         inbox: uploads,

@@ -5,6 +5,7 @@
 //!
 //! One thread, the keeper, owns the core and the journal; everything else talks to it through bounded channels.
 
+pub mod access;
 mod answers;
 mod attempts;
 mod clock;
@@ -24,6 +25,7 @@ mod logs;
 mod managed;
 mod metrics;
 pub mod money;
+mod people;
 mod proof;
 mod screen;
 mod session;
@@ -31,9 +33,9 @@ mod status;
 mod token;
 mod webhooks;
 
-pub use config::{Bucket, Config};
+pub use config::{Bucket, Config, SignUp, Site};
 pub use error::Error;
-pub use extra::{Extra, Place};
+pub use extra::{Extra, Need, Place, Routes};
 pub use hub::{Hub, start};
 pub use inbox::Sftp;
 pub use managed::ManagedConfig;

@@ -77,6 +77,15 @@ pub struct Place<'a> {
     pub chain_id: u64,
 }
 
+/// What becomes of an address that no account has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Newcomers {
+    /// It gets an account.
+    Welcome,
+    /// It is refused.
+    Refused,
+}
+
 /// A wallet that has proved its address.
 struct Proved {
     address: Address,
@@ -173,7 +182,7 @@ impl Accounts {
         Ok(Proved { address: message.address, answered })
     }
 
-    /// Signs in with a signed message; an address that no account has linked gets an account.
+    /// Signs in with a signed message; an address that no account has linked gets an account, if newcomers are welcome.
     pub fn sign_in_with_wallet(
         &self,
         visit: Visit,
@@ -181,10 +190,14 @@ impl Accounts {
         message: &str,
         signature: &str,
         code: Option<&str>,
+        newcomers: Newcomers,
     ) -> Result<SignedIn, Error> {
         let proved = self.proved(visit.now, place, message, signature)?;
         let handle = chance::bytes::<HANDLE_BYTES>(&*self.chance)?;
         let owner = self.read(|db| owner(db, proved.address))?.map(|id| self.account(id)).transpose()?.flatten();
+        if owner.is_none() && newcomers == Newcomers::Refused {
+            return Err(Refusal::NoNewcomers.into());
+        }
         let name = owner.map(|account| account.name);
         self.sign_in_by_key(visit, Via::Wallet, name.as_ref(), code, |db| {
             proved.answered.spend(db, visit.now)?;

@@ -62,8 +62,9 @@ fn an_address_gets_an_account_and_comes_back_to_it() {
         let to_sign = accounts.wallet_challenge(NOW, place(&site), owner.address()).unwrap();
         assert!(to_sign.message.contains(&to_sign.nonce));
         let signature = owner.sign(&to_sign.message);
-        let signed =
-            accounts.sign_in_with_wallet(visit(NOW), place(&site), &to_sign.message, &signature, None).unwrap();
+        let signed = accounts
+            .sign_in_with_wallet(visit(NOW), place(&site), &to_sign.message, &signature, None, Newcomers::Welcome)
+            .unwrap();
         assert_eq!(signed.account.name, Name::of_wallet(owner.address()));
         ids.push(signed.account.id);
     }
@@ -79,7 +80,9 @@ fn a_signed_message_is_good_once_and_in_time() {
     let (site, owner) = (site(), Owner::new(1));
     let to_sign = accounts.wallet_challenge(NOW, place(&site), owner.address()).unwrap();
     let signature = owner.sign(&to_sign.message);
-    let sign_in = |now| accounts.sign_in_with_wallet(visit(now), place(&site), &to_sign.message, &signature, None);
+    let sign_in = |now| {
+        accounts.sign_in_with_wallet(visit(now), place(&site), &to_sign.message, &signature, None, Newcomers::Welcome)
+    };
     assert_eq!(refusal(sign_in(NOW.after(Millis(CHALLENGE_MS)))), Refusal::Wallet(Fault::Time));
     sign_in(NOW).unwrap();
     assert_eq!(refusal(sign_in(NOW)), Refusal::Challenge(challenge::Fault::Used));
@@ -92,7 +95,7 @@ fn a_message_for_another_page_chain_or_wallet_is_refused() {
     let to_sign = accounts.wallet_challenge(NOW, place(&site), owner.address()).unwrap();
     let message = to_sign.message;
     let try_with = |message: &str, signature: &str| {
-        refusal(accounts.sign_in_with_wallet(visit(NOW), place(&site), message, signature, None))
+        refusal(accounts.sign_in_with_wallet(visit(NOW), place(&site), message, signature, None, Newcomers::Welcome))
     };
     assert_eq!(try_with(&message, &thief.sign(&message)), Refusal::Wallet(Fault::Signer));
     for (from, to, fault) in [
@@ -136,7 +139,9 @@ fn a_linked_wallet_opens_the_account_and_belongs_to_it_alone() {
     assert_eq!(refusal(link(second)), Refusal::WalletTaken);
     let to_sign = accounts.wallet_challenge(NOW, place(&site), owner.address()).unwrap();
     let signature = owner.sign(&to_sign.message);
-    let signed = accounts.sign_in_with_wallet(visit(NOW), place(&site), &to_sign.message, &signature, None).unwrap();
+    let signed = accounts
+        .sign_in_with_wallet(visit(NOW), place(&site), &to_sign.message, &signature, None, Newcomers::Welcome)
+        .unwrap();
     assert_eq!(signed.account.id, first);
     accounts.unlink_wallet(visit(NOW), first, owner.address()).unwrap();
     assert_eq!(accounts.payers(first).unwrap(), ["@first"]);
@@ -157,8 +162,27 @@ fn a_second_factor_is_asked_of_wallets_too_and_the_message_stays_good() {
     accounts.link_wallet(visit(NOW), id, place(&site), &message, &signature).unwrap();
     let recovery: Vec<Secret> = crate::totp::tests::turn_on(&accounts, id);
     let (message, signature) = sign();
-    let sign_in = |code| accounts.sign_in_with_wallet(visit(NOW), place(&site), &message, &signature, code);
+    let sign_in =
+        |code| accounts.sign_in_with_wallet(visit(NOW), place(&site), &message, &signature, code, Newcomers::Welcome);
     assert_eq!(refusal(sign_in(None)), Refusal::SecondFactorNeeded);
     assert_eq!(refusal(sign_in(Some("000000"))), Refusal::WrongCode);
     sign_in(Some(recovery[0].expose())).unwrap();
+}
+
+#[test]
+fn where_newcomers_are_refused_only_linked_wallets_sign_in() {
+    let (_dir, accounts) = accounts();
+    let (site, owner) = (site(), Owner::new(1));
+    let sign_in = || {
+        let to_sign = accounts.wallet_challenge(NOW, place(&site), owner.address()).unwrap();
+        let (message, signature) = (&to_sign.message, owner.sign(&to_sign.message));
+        accounts.sign_in_with_wallet(visit(NOW), place(&site), message, &signature, None, Newcomers::Refused)
+    };
+    assert_eq!(refusal(sign_in()), Refusal::NoNewcomers);
+    assert!(accounts.is_empty().unwrap());
+    let id = made(&accounts, "orchard");
+    let to_sign = accounts.wallet_challenge(NOW, place(&site), owner.address()).unwrap();
+    let signature = owner.sign(&to_sign.message);
+    accounts.link_wallet(visit(NOW), id, place(&site), &to_sign.message, &signature).unwrap();
+    assert_eq!(sign_in().unwrap().account.id, id);
 }

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use gleaner_chain::genesis::Genesis;
 use gleaner_client::Token;
-use gleaner_desk::{Config, Desk, Limits, router};
+use gleaner_desk::{Config, Desk, Limits, router, routes};
 use gleaner_hub::money::ChainConfig;
-use gleaner_hub::{Extra, Hub};
+use gleaner_hub::{Extra, Hub, Need, Routes};
 use reqwest::header::HeaderMap;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -87,7 +87,8 @@ impl Place {
         let extra = Extra::new(move |place| {
             let dir = place.dir.join("desk");
             let token = Token::read(&place.token_file)?;
-            Ok(router(Desk::open(Config { dir, hub: place.url.clone(), token, limits })?))
+            let router = router(Desk::open(Config { dir, hub: place.url.clone(), token, limits })?);
+            Ok(Routes { router, needs: needs() })
         });
         let genesis = Genesis::preset("hub").and_then(|genesis| genesis.with_timings("local")).expect("a genesis");
         let chain = match self.chain {
@@ -207,3 +208,14 @@ pub const PROGRAM: &[u8] = b"\0asm\x01\0\0\0";
 
 /// A job of one task with that program.
 pub const JOB: &str = "name = \"x\"\n[[task]]\nname = \"a\"\nruntime = \"wasm\"\nprogram = \"program.wasm\"\n";
+
+/// What the hub's guard is to ask of callers of the desk's routes.
+fn needs() -> Vec<(&'static str, &'static str, Need)> {
+    let need = |need| match need {
+        gleaner_desk::Need::Nothing => Need::Nothing,
+        gleaner_desk::Need::Read => Need::Read,
+        gleaner_desk::Need::Submit => Need::Submit,
+        gleaner_desk::Need::Spend => Need::Spend,
+    };
+    routes().into_iter().map(|route| (route.method, route.path, need(route.need))).collect()
+}

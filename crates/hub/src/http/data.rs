@@ -1,5 +1,6 @@
 //! Datasets: what is kept, and for how long. The chunks themselves move by the routes of the data crate.
 use super::Shared;
+use super::access::{is_anothers, payers, requester_for, requester_of};
 use super::parameters::Parameters;
 use super::problem::Problem;
 use crate::clock::wall_ms;
@@ -83,7 +84,7 @@ pub(super) async fn register(
     let data = Arc::clone(&shared.data);
     let whole = if said.direct { Whole::No } else { Whole::Yes };
     let chunks = pin(&data, root, whole, body).await?;
-    let owner = headers.get("gleaner-requester").and_then(|value| value.to_str().ok()).unwrap_or("local").to_owned();
+    let owner = owner(&shared, caller, &headers, root, job.filter(|_| !is_answer)).await?;
     let made = wall_ms();
     // No job of the core's holds on to it.
     let job = job.filter(|_| !is_answer);
@@ -108,7 +109,8 @@ pub(super) async fn register(
 /// A worker keeps results of jobs that it works on, and nothing else.
 async fn check_worker(shared: &Shared, caller: Caller, kind: Kind, job: Option<JobId>) -> Result<(), Problem> {
     let allowed = match (caller, kind, job) {
-        (Caller::Operator, _, _) => true,
+        (Caller::Operator, _, _) | (Caller::Account(_), Kind::Pushed | Kind::Input, None) => true,
+        (Caller::Account(_), _, _) => false,
         (Caller::Worker(worker, _), Kind::Output, Some(job)) if screen::is_test(job) => {
             shared.screener.is_tested(worker, job)
         }
@@ -120,6 +122,30 @@ async fn check_worker(shared: &Shared, caller: Caller, kind: Kind, job: Option<J
     let detail = "a worker leaves results of jobs that it works on, and it holds no attempt of this one";
     let refused = || Problem::new(StatusCode::FORBIDDEN, "forbidden", "not this worker's job", detail);
     if allowed { Ok(()) } else { Err(refused()) }
+}
+
+/// Whose a dataset is: what a worker leaves is the requester's, and what an account leaves is its own.
+async fn owner(
+    shared: &Shared,
+    caller: Caller,
+    headers: &HeaderMap,
+    root: Hash,
+    job: Option<JobId>,
+) -> Result<String, Problem> {
+    let of_job = match (caller, job) {
+        (Caller::Worker(..), Some(job)) => requester_of(shared, job).await?,
+        (Caller::Worker(..), None) | (Caller::Operator | Caller::Account(_), _) => None,
+    };
+    if let Some(requester) = of_job {
+        return Ok(requester);
+    }
+    if let Caller::Account(account) = caller
+        && is_anothers(shared, account, root).await?
+    {
+        let detail = "somebody else has brought this dataset";
+        return Err(Problem::new(StatusCode::CONFLICT, "in-use", "the dataset is not yours", detail));
+    }
+    requester_for(shared, caller, headers).await
 }
 
 /// Pins and remembers the list of a dataset as it arrives.
@@ -188,15 +214,22 @@ pub(super) struct Listing {
 )]
 pub(super) async fn list(
     State(shared): State<Arc<Shared>>,
+    Extension(caller): Extension<Caller>,
     Parameters(listing): Parameters<Listing>,
 ) -> Result<Json<Vec<DatasetView>>, Problem> {
     let data = Arc::clone(&shared.data);
+    let owners = match caller {
+        Caller::Account(account) => Some(payers(&shared, account).await?),
+        Caller::Operator | Caller::Worker(..) => None,
+    };
     let views = blocking(move || {
-        let all = match listing.job {
-            Some(job) => data.catalog.list_of(JobId(job))?,
-            None => data.catalog.list()?,
+        let all = match (listing.job, &owners) {
+            (Some(job), _) => data.catalog.list_of(JobId(job))?,
+            (None, Some(owners)) => data.catalog.list_owned(owners)?,
+            (None, None) => data.catalog.list()?,
         };
-        Ok(all.into_iter().map(|dataset| view(&data, dataset)).collect())
+        let is_listed = |dataset: &Dataset| owners.as_ref().is_none_or(|owners| owners.contains(&dataset.owner));
+        Ok(all.into_iter().filter(is_listed).map(|dataset| view(&data, dataset)).collect())
     });
     views.await.map(Json)
 }
@@ -311,7 +344,7 @@ pub(super) async fn network(
     Extension(caller): Extension<Caller>,
     Parameters(guest): Parameters<Guest>,
 ) -> Json<NetworkView> {
-    if let (Caller::Operator, Some(key)) = (caller, guest.key) {
+    if let (Caller::Operator | Caller::Account(_), Some(key)) = (caller, guest.key) {
         shared.data.welcome(key);
     }
     let hub = gleaner_data::net::public(&shared.data.signer);

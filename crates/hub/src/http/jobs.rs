@@ -1,11 +1,13 @@
 //! Jobs: listing, showing, explaining and cancelling them. Ended ones come from the archive.
 use super::Shared;
+use super::access::payers;
 use super::parameters::Parameters;
 use super::problem::Problem;
 use crate::journal::JobFilter;
 use crate::proof::{RECEIPTS_MAX, Unmade};
+use crate::token::Caller;
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::{Extension, Path, State};
 use axum::http::StatusCode;
 use gleaner_core::{Core, Event};
 use gleaner_wire::JobId;
@@ -47,6 +49,7 @@ pub(super) struct Listing {
 )]
 pub(super) async fn list(
     State(shared): State<Arc<Shared>>,
+    Extension(caller): Extension<Caller>,
     Parameters(listing): Parameters<Listing>,
 ) -> Result<Json<JobsPage>, Problem> {
     let limit = listing.limit.unwrap_or(PAGE_DEFAULT);
@@ -60,7 +63,13 @@ pub(super) async fn list(
     let before = listing.cursor.as_deref().map(str::parse::<u64>).transpose();
     let detail = "this is no place in a list of jobs: use the `next` of the page before";
     let before = before.map_err(|_| Problem::bad_parameter("cursor", detail))?;
-    let requesters = listing.requester.map(|requester| vec![requester]);
+    let requesters = match caller {
+        Caller::Account(account) => {
+            let own = payers(&shared, account).await?;
+            Some(own.into_iter().filter(|name| listing.requester.as_ref().is_none_or(|asked| asked == name)).collect())
+        }
+        Caller::Operator | Caller::Worker(..) => listing.requester.map(|requester| vec![requester]),
+    };
     let filter = JobFilter { state: listing.state, requesters, before: before.map(JobId) };
     page(&shared, filter, limit).await.map(Json)
 }

@@ -72,7 +72,9 @@ pub(super) async fn leave(
         .collect();
     let wrapped = wrapped.ok_or_else(|| Problem::bad_request("wrapped keys are hexadecimal digits"))?;
     let giver = match caller {
-        Caller::Operator => said.giver.ok_or_else(|| Problem::bad_request("name whose keys these are: ?giver=KEY"))?,
+        Caller::Operator | Caller::Account(_) => {
+            said.giver.ok_or_else(|| Problem::bad_request("name whose keys these are: ?giver=KEY"))?
+        }
         Caller::Worker(_, key) => key,
     };
     let data = Arc::clone(&shared.data);
@@ -110,7 +112,7 @@ pub(super) async fn fetch(
     let (job, until) = (job_id(&job)?, asked.until());
     let group: u16 = group.parse().map_err(|_| Problem::not_found(format!("job {job} has no group {group}")))?;
     let receiver = match caller {
-        Caller::Operator => {
+        Caller::Operator | Caller::Account(_) => {
             asked.receiver.ok_or_else(|| Problem::bad_request("name whose keys you ask for: ?receiver=KEY"))?
         }
         Caller::Worker(worker, key) if screen::is_test(job) => {
@@ -158,7 +160,7 @@ pub(super) async fn wanted(
 ) -> Result<Json<Vec<KeysWanted>>, Problem> {
     let (job, until) = (job_id(&job)?, asked.until());
     match caller {
-        Caller::Operator => shared.data.desk.attend(job),
+        Caller::Operator | Caller::Account(_) => shared.data.desk.attend(job),
         Caller::Worker(worker, _) => check_works_on(&shared, worker, job).await?,
     }
     let mut changes = shared.data.desk.changes();

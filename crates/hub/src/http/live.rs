@@ -2,6 +2,7 @@
 //!
 //! Both carry the same JSON. Nothing is kept for a listener while nothing happens, so that ten thousand of them fit.
 use super::Shared;
+use super::access::{Anyone, Asking};
 use super::parameters::Parameters;
 use super::problem::Problem;
 use crate::live::{Mailbox, Next, TOPICS_MAX, Viewer};
@@ -12,7 +13,7 @@ use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::ws::{Message, Utf8Bytes, WebSocket, WebSocketUpgrade};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use futures_util::stream;
+use futures_util::{StreamExt, stream};
 use gleaner_wire::live::{LiveEvent, Numbered, RefusedTopic, Topic, WatchRequest};
 use serde::Deserialize;
 use std::convert::Infallible;
@@ -32,6 +33,8 @@ const SEND_TIME_MAX: Duration = Duration::from_secs(20);
 const ALIVE_EVERY: Duration = Duration::from_secs(30);
 /// Signs of life that may stay unanswered.
 const PINGS_UNANSWERED_MAX: u32 = 2;
+/// How often it is looked whether a listener is still signed in.
+const VALID_EVERY: Duration = Duration::from_secs(30);
 /// After how long a browser that lost its line comes back.
 const RETRY_MS: u32 = 2000;
 /// The header by which a browser says what it saw last.
@@ -67,11 +70,11 @@ pub(super) struct Watch {
 pub(super) async fn socket(
     State(shared): State<Arc<Shared>>,
     Parameters(watch): Parameters<Watch>,
-    headers: HeaderMap,
+    Anyone(asking): Anyone,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, Problem> {
     let upgrade = upgrade.map_err(Problem::no_web_socket)?;
-    let mailbox = mailbox(&shared, &headers)?;
+    let mailbox = mailbox(&shared, &asking).await?;
     if let Some(topics) = &watch.watch {
         let topics: Vec<String> = topics.split(',').map(str::to_owned).collect();
         set(&shared, &mailbox, &topics, watch.after);
@@ -83,7 +86,11 @@ pub(super) async fn socket(
         .max_frame_size(HEARD_BYTES_MAX)
         .on_upgrade(move |socket| async move {
             // A future as small as can be: there are ten thousand of them.
-            Box::pin(converse(socket, mailbox, shared)).await;
+            let ended = ended(Arc::clone(&shared), asking);
+            tokio::select! {
+                () = Box::pin(converse(socket, mailbox, shared)) => {}
+                () = Box::pin(ended) => {}
+            }
         });
     Ok(response)
 }
@@ -193,9 +200,10 @@ impl Patience {
 pub(super) async fn events(
     State(shared): State<Arc<Shared>>,
     Parameters(watch): Parameters<Watch>,
+    Anyone(asking): Anyone,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let mailbox = mailbox(&shared, &headers)?;
+    let mailbox = mailbox(&shared, &asking).await?;
     let detail = "say what is watched: ?watch=jobs,job:7";
     let watched = watch.watch.as_deref().ok_or_else(|| Problem::bad_parameter("watch", detail))?;
     let topics: Vec<String> = watched.split(',').map(str::to_owned).collect();
@@ -206,11 +214,12 @@ pub(super) async fn events(
     // A number that makes no sense is as old as can be.
     let after = seen.map(|seen| seen.unwrap_or(0)).or(watch.after);
     set(&shared, &mailbox, &topics, after);
-    let stream =
-        stream::unfold((mailbox, shared.stopping.clone(), true), |(mailbox, mut stopping, first)| async move {
-            let piece = if first { format!("retry: {RETRY_MS}\n\n") } else { piece(&mailbox, &mut stopping).await? };
-            Some((Ok::<_, Infallible>(Bytes::from(piece)), (mailbox, stopping, false)))
-        });
+    let (stopping, ended) = (shared.stopping.clone(), ended(shared, asking));
+    let stream = stream::unfold((mailbox, stopping, true), |(mailbox, mut stopping, first)| async move {
+        let piece = if first { format!("retry: {RETRY_MS}\n\n") } else { piece(&mailbox, &mut stopping).await? };
+        Some((Ok::<_, Infallible>(Bytes::from(piece)), (mailbox, stopping, false)))
+    });
+    let stream = stream.take_until(Box::pin(ended));
     let headers = [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-store")];
     Ok((headers, [("x-accel-buffering", "no")], Body::from_stream(stream)).into_response())
 }
@@ -242,12 +251,34 @@ fn numbered(id: u64, event: LiveEvent) -> Utf8Bytes {
     serde_json::to_string(&Numbered { id, event }).expect("an event is plain data").into()
 }
 
-/// A mailbox for whoever asks.
-fn mailbox(shared: &Shared, headers: &HeaderMap) -> Result<Mailbox, Problem> {
-    let viewer = match shared.tokens.bearer(headers) {
-        Some(Caller::Operator) => Viewer::Operator,
-        Some(Caller::Worker(..)) | None => Viewer::Public,
+/// Returns when an account's session or token is not valid any more: what was signed out hears nothing.
+async fn ended(shared: Arc<Shared>, asking: Asking) {
+    let Some(person) = asking.person() else { return std::future::pending().await };
+    loop {
+        tokio::time::sleep(VALID_EVERY).await;
+        if !shared.people.is_valid(person).await {
+            return;
+        }
+    }
+}
+
+/// Who listens, and what they may see.
+async fn viewer(shared: &Shared, asking: &Asking) -> Result<Viewer, Problem> {
+    let account = match asking.caller() {
+        Some(Caller::Operator) => return Ok(Viewer::Operator),
+        Some(Caller::Worker(..)) | None => return Ok(Viewer::Public),
+        Some(Caller::Account(account)) => account,
     };
+    let (keys, requesters) =
+        (shared.people).ask(move |accounts| Ok((accounts.workers(account)?, accounts.payers(account)?))).await?;
+    let workers =
+        shared.keeper.ask(move |core| keys.iter().filter_map(|key| core.worker_by_key(key)).collect()).await?;
+    Ok(Viewer::Account { requesters: requesters.into_iter().collect(), workers })
+}
+
+/// A mailbox for whoever asks.
+async fn mailbox(shared: &Shared, asking: &Asking) -> Result<Mailbox, Problem> {
+    let viewer = viewer(shared, asking).await?;
     let busy = || {
         let title = "too many listen";
         Problem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", title, "try again in a minute")

@@ -1,21 +1,22 @@
 //! Errors as RFC 9457 has them.
+use crate::clock::wall_ms;
 use crate::journal;
 use crate::keeper::Unavailable;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::http::{HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
-use gleaner_wire::api;
+use gleaner_wire::{Millis, api};
 
 /// An error on its way to the client.
 #[derive(Debug)]
-pub(crate) struct Problem(Box<api::Problem>);
+pub(crate) struct Problem(Box<api::Problem>, Option<u64>);
 
 impl Problem {
     /// A problem with a stable word for programs, a title, and a detail that says what to do.
-    pub(super) fn new(status: StatusCode, kind: &str, title: &str, detail: impl Into<String>) -> Self {
+    pub(crate) fn new(status: StatusCode, kind: &str, title: &str, detail: impl Into<String>) -> Self {
         let (code, title, detail) = (kind.to_owned(), title.to_owned(), detail.into());
         let (kind, status) = (code.clone(), status.as_u16());
-        Self(Box::new(api::Problem { kind, code, title, status, detail, at: None, line: None }))
+        Self(Box::new(api::Problem { kind, code, title, status, detail, at: None, line: None }), None)
     }
 
     /// A parameter that makes no sense.
@@ -33,6 +34,12 @@ impl Problem {
     /// Names the line of the job file.
     pub(super) fn on_line(mut self, line: usize) -> Self {
         self.0.line = Some(line);
+        self
+    }
+
+    /// Says when to try again.
+    pub(super) fn retry_at(mut self, until: Millis) -> Self {
+        self.1 = Some(until.since(Millis(wall_ms())).0.div_ceil(1000).max(1));
         self
     }
 
@@ -76,7 +83,11 @@ impl IntoResponse for Problem {
         let status = StatusCode::from_u16(self.0.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let body = serde_json::to_vec(&self.0).expect("a problem is plain data");
         let kind = HeaderValue::from_static("application/problem+json");
-        (status, [(header::CONTENT_TYPE, kind)], body).into_response()
+        let mut response = (status, [(header::CONTENT_TYPE, kind)], body).into_response();
+        if let Some(seconds) = self.1 {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        response
     }
 }
 

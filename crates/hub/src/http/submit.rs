@@ -1,22 +1,25 @@
 //! Taking a job: read it, plan it, check that its files are here, hand it to the keeper.
 use super::Shared;
+use super::access::{Anyone, is_anothers, requester_for};
 use super::idempotency::{self, IDEMPOTENCY_KEY};
 use super::problem::Problem;
 use super::quote::ordered_by;
 use crate::data::Data;
+use crate::token::Caller;
 use axum::Json;
 use axum::body::{Bytes, to_bytes};
-use axum::extract::{Request, State};
+use axum::extract::{Extension, Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use gleaner_accounts::token::TokenId;
 use gleaner_core::plan::{self, Graph};
 use gleaner_wire::api::Submitted;
 use gleaner_wire::job_file::{JOB_FILE_BYTES_MAX, JobFile, JobFileError, Source, line_of};
-use gleaner_wire::{DataRef, Hash, Quote, SignedOrder};
+use gleaner_wire::{Amount, DataRef, Hash, Quote, SignedOrder};
 use std::sync::Arc;
 
 /// The header that names who pays.
-const REQUESTER: &str = "gleaner-requester";
+pub(super) const REQUESTER: &str = "gleaner-requester";
 /// The header with the requester's signed order.
 const ORDER: &str = "gleaner-order";
 /// The longest name of a requester, in characters.
@@ -62,12 +65,17 @@ impl Form {
     ),
     security(("operator" = []))
 )]
-pub(super) async fn submit(State(shared): State<Arc<Shared>>, request: Request) -> Result<Response, Problem> {
+pub(super) async fn submit(
+    State(shared): State<Arc<Shared>>,
+    Extension(caller): Extension<Caller>,
+    Anyone(asking): Anyone,
+    request: Request,
+) -> Result<Response, Problem> {
     if let Some(reason) = shared.keeper.refusing() {
         return Err(crate::keeper::Unavailable::Refusing(reason).into());
     }
     let form = form(request.headers())?;
-    let requester = requester(request.headers())?;
+    let requester = requester_for(&shared, caller, request.headers()).await?;
     let key = idempotency::key(request.headers())?;
     let submission = submission(key.as_deref())?;
     let order = order(request.headers())?;
@@ -77,7 +85,8 @@ pub(super) async fn submit(State(shared): State<Arc<Shared>>, request: Request) 
     let hash = idempotency::hash(&[form.name(), requester.as_bytes(), &signed, &body]);
     // All requesters share one scope: a submission has one number, whoever sends it.
     let scope = "jobs".to_owned();
-    let work = take(&shared, Sent { form, requester, submission, order, quote, body });
+    let spender = asking.person().and_then(|person| person.spend_limit()).map(|(token, _)| token);
+    let work = take(&shared, Sent { form, requester, submission, order, quote, body, caller, spender });
     idempotency::once(&shared, scope, key, hash, work).await
 }
 
@@ -89,10 +98,13 @@ struct Sent {
     order: Option<SignedOrder>,
     quote: Option<Quote>,
     body: Bytes,
+    caller: Caller,
+    /// The token that pays, if what it may spend is limited.
+    spender: Option<TokenId>,
 }
 
 async fn take(shared: &Shared, sent: Sent) -> Result<Response, Problem> {
-    let Sent { form, requester, submission, order, quote, body } = sent;
+    let Sent { form, requester, submission, order, quote, body, caller, spender } = sent;
     if let Some(order) = &order {
         check_order(shared, order, &requester, &body)?;
     }
@@ -100,13 +112,47 @@ async fn take(shared: &Shared, sent: Sent) -> Result<Response, Problem> {
     let planned = tokio::task::spawn_blocking(move || plan_held(form, &body, &data)).await;
     let (mut graph, roots) = planned.map_err(|_| not_planned())??;
     graph.quote = quote;
+    check_owner(shared, caller, &roots).await?;
+    let cap = match graph.price_max {
+        Some(cap) => cap,
+        None => shared.keeper.ask(|core| core.params().price_max_default).await?,
+    };
+    let purpose = format!("{submission:032x}");
+    reserve(shared, spender, &purpose, cap).await?;
     let submitted = shared.keeper.submit(submission, requester, graph, order).await?;
-    let submitted = submitted.map_err(|reason| refused(reason.as_str()))?;
+    let submitted = match submitted {
+        Ok(submitted) => submitted,
+        Err(reason) => {
+            give_back(shared, spender, purpose).await?;
+            return Err(refused(reason.as_str()));
+        }
+    };
     super::data::keep_for_job(Arc::clone(&shared.data), submitted.job, roots, submission).await?;
     let location = format!("/api/v1/jobs/{}", submitted.job);
     Ok((StatusCode::CREATED, [(header::LOCATION, location)], Json(submitted)).into_response())
 }
 
+/// What somebody else has brought is not there for this account.
+async fn check_owner(shared: &Shared, caller: Caller, roots: &[Hash]) -> Result<(), Problem> {
+    let Caller::Account(account) = caller else { return Ok(()) };
+    for root in roots {
+        if is_anothers(shared, account, *root).await? {
+            return Err(refused(format!("the hub does not hold {root}: push it first")));
+        }
+    }
+    Ok(())
+}
+
+/// Counts what a job may cost against what its token may spend. A submission that is sent again counts once.
+async fn reserve(shared: &Shared, spender: Option<TokenId>, purpose: &str, cap: Amount) -> Result<(), Problem> {
+    let (Some(token), purpose) = (spender, purpose.to_owned()) else { return Ok(()) };
+    shared.people.ask(move |accounts| accounts.reserve(token, &purpose, cap)).await?;
+    Ok(())
+}
+
+async fn give_back(shared: &Shared, spender: Option<TokenId>, purpose: String) -> Result<(), Problem> {
+    let Some(token) = spender else { return Ok(()) };
+    Ok(shared.people.ask(move |accounts| accounts.give_back(token, &purpose)).await?)
 }
 
 /// Plans a job whose files must all be here.

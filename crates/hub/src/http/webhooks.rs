@@ -2,17 +2,24 @@
 use super::Shared;
 use super::parameters::Parameters;
 use super::problem::Problem;
+use crate::token::Caller;
 use crate::webhooks::{Trouble, read_url};
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::{Extension, Path, State};
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use gleaner_wire::webhook::{DeliveriesPage, NewWebhook, WebhookMade, WebhooksPage};
 use serde::Deserialize;
 use std::sync::Arc;
 
-/// Whose webhooks these are: the operator's see every job.
-const OPERATOR: &str = "operator";
+/// Whose webhooks these are: the operator's see every job, an account's its own.
+fn owner(caller: Caller) -> String {
+    match caller {
+        Caller::Account(account) => crate::webhooks::account_owner(account),
+        Caller::Operator | Caller::Worker(..) => crate::webhooks::OPERATOR.to_owned(),
+    }
+}
+
 /// Entries on one page.
 const PAGE_MAX: u32 = 200;
 const PAGE_DEFAULT: u32 = 50;
@@ -55,10 +62,11 @@ impl Asked {
 )]
 pub(super) async fn list(
     State(shared): State<Arc<Shared>>,
+    Extension(caller): Extension<Caller>,
     Parameters(asked): Parameters<Asked>,
 ) -> Result<Json<WebhooksPage>, Problem> {
     let limit = asked.limit()?;
-    let mut items = shared.webhooks.list(OPERATOR, asked.cursor()?.unwrap_or(0), limit + 1).await?;
+    let mut items = shared.webhooks.list(&owner(caller), asked.cursor()?.unwrap_or(0), limit + 1).await?;
     let more = items.len() > limit as usize;
     items.truncate(limit as usize);
     let next = items.last().filter(|_| more).map(|last| last.id.to_string());
@@ -85,6 +93,7 @@ pub(super) async fn list(
 )]
 pub(super) async fn make(
     State(shared): State<Arc<Shared>>,
+    Extension(caller): Extension<Caller>,
     Json(new): Json<NewWebhook>,
 ) -> Result<impl IntoResponse, Problem> {
     let refused = |at: &str, reason: String| {
@@ -95,7 +104,7 @@ pub(super) async fn make(
     if new.events.as_ref().is_some_and(Vec::is_empty) {
         return Err(refused("events", "name at least one event, or leave `events` out for all of them".to_owned()));
     }
-    let made = shared.webhooks.make(OPERATOR, new).await?;
+    let made = shared.webhooks.make(&owner(caller), new).await?;
     let (webhook, secret) = made.ok_or_else(|| {
         let detail = "remove one that is not needed any more first";
         Problem::new(StatusCode::CONFLICT, "too-many", "there are too many webhooks", detail)
@@ -114,8 +123,12 @@ pub(super) async fn make(
     responses((status = 204, description = "Removed"), (status = 404, description = "`not-found`: there is none")),
     security(("operator" = []))
 )]
-pub(super) async fn remove(State(shared): State<Arc<Shared>>, Path(id): Path<String>) -> Result<StatusCode, Problem> {
-    let removed = shared.webhooks.remove(OPERATOR, number(&id)?).await?;
+pub(super) async fn remove(
+    State(shared): State<Arc<Shared>>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+) -> Result<StatusCode, Problem> {
+    let removed = shared.webhooks.remove(&owner(caller), number(&id)?).await?;
     if removed { Ok(StatusCode::NO_CONTENT) } else { Err(missing(&id)) }
 }
 
@@ -135,11 +148,12 @@ pub(super) async fn remove(State(shared): State<Arc<Shared>>, Path(id): Path<Str
 )]
 pub(super) async fn deliveries(
     State(shared): State<Arc<Shared>>,
+    Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
     Parameters(asked): Parameters<Asked>,
 ) -> Result<Json<DeliveriesPage>, Problem> {
     let (limit, before) = (asked.limit()?, asked.cursor()?.unwrap_or(u64::MAX));
-    let log = shared.webhooks.log(OPERATOR, number(&id)?, before, limit + 1).await?;
+    let log = shared.webhooks.log(&owner(caller), number(&id)?, before, limit + 1).await?;
     let mut items = log.ok_or_else(|| missing(&id))?;
     let more = items.len() > limit as usize;
     items.truncate(limit as usize);

@@ -1,9 +1,11 @@
 //! Workers and the books.
 use super::Shared;
+use super::access::{Anyone, Mine, mine};
 use super::parameters::Parameters;
 use super::problem::Problem;
+use crate::token::Caller;
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::{Extension, Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use gleaner_core::{Cursor, CursorError, Event, FOUND_MAX, SortedCursor};
@@ -87,6 +89,7 @@ impl Asked {
 )]
 pub(super) async fn list(
     State(shared): State<Arc<Shared>>,
+    Anyone(asking): Anyone,
     Parameters(asked): Parameters<Asked>,
 ) -> Result<Json<WorkersPage>, Problem> {
     let query = asked.conditions()?;
@@ -98,14 +101,21 @@ pub(super) async fn list(
     let sort = sort.map_err(|error| Problem::bad_parameter("sort", error.to_string()))?.unwrap_or_default();
     if sort == Sort::default() {
         let after = place::<Cursor>(asked.cursor.as_deref())?;
-        return Ok(Json(shared.keeper.ask(move |core| core.search_page(&query, limit, after)).await?));
+        let page = shared.keeper.ask(move |core| core.search_page(&query, limit, after)).await?;
+        return Ok(Json(shown(page, &mine(&shared, &asking).await?)));
     }
     let after = place::<SortedCursor>(asked.cursor.as_deref())?;
     let found = shared.keeper.ask(move |core| core.search_sorted(&query, sort, limit, after)).await?;
-    found.map(Json).map_err(|many| {
+    let mine = mine(&shared, &asking).await?;
+    found.map(|page| Json(shown(page, &mine))).map_err(|many| {
         let status = StatusCode::UNPROCESSABLE_ENTITY;
         Problem::new(status, "too-many", "too many match", many.to_string()).at("sort", None)
     })
+}
+
+/// A page as its reader may see it.
+fn shown(page: WorkersPage, mine: &Mine) -> WorkersPage {
+    WorkersPage { items: page.items.into_iter().map(|view| mine.shown(view)).collect(), ..page }
 }
 
 /// Where a page starts.
@@ -129,9 +139,11 @@ fn place<T: FromStr<Err = CursorError>>(cursor: Option<&str>) -> Result<Option<T
 )]
 pub(super) async fn show(
     State(shared): State<Arc<Shared>>,
+    Anyone(asking): Anyone,
     Path(worker): Path<String>,
 ) -> Result<Json<WorkerView>, Problem> {
-    view(&shared, &worker).await.map(Json)
+    let view = view(&shared, &worker).await?;
+    Ok(Json(mine(&shared, &asking).await?.shown(view)))
 }
 
 /// `POST /api/v1/workers/{worker}/manage|unmanage`: by its number, or by its key before it has ever joined.
@@ -165,8 +177,13 @@ async fn manage(shared: &Shared, text: &str, managed: bool) -> Result<Response, 
 )]
 pub(super) async fn act(
     State(shared): State<Arc<Shared>>,
+    Extension(caller): Extension<Caller>,
     Path((text, action)): Path<(String, String)>,
 ) -> Result<Response, Problem> {
+    if caller != Caller::Operator && !matches!(action.as_str(), "pause" | "resume") {
+        let detail = "its owner can tell a worker to pause and to resume; the rest is the hub's operator's";
+        return Err(Problem::new(StatusCode::FORBIDDEN, "forbidden", "not for you", detail));
+    }
     if let "manage" | "unmanage" = action.as_str() {
         return manage(&shared, &text, action == "manage").await;
     }

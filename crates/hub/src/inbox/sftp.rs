@@ -20,7 +20,7 @@ impl Users for Door {
         let user = User::parse(user)?;
         match self.tokens.caller(password)? {
             Caller::Operator => Some(Account { folder: user.to_string(), bytes_max: self.bytes_max }),
-            Caller::Worker(..) => None,
+            Caller::Worker(..) | Caller::Account(_) => None,
         }
     }
 

@@ -149,6 +149,16 @@ impl Archive {
     }
 
     /// An ended job.
+    pub(crate) async fn summary(&self, job: JobId) -> Result<Option<JobSummary>, Error> {
+        self.read(move |db| {
+            let mut statement = db.prepare_cached("SELECT summary FROM archive WHERE job = ?1")?;
+            let text = statement.query_row([job.0], |row| row.get::<_, String>(0)).optional()?;
+            Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
+        })
+        .await
+    }
+
+    /// All about an ended job.
     pub(crate) async fn view(&self, job: JobId) -> Result<Option<JobView>, Error> {
         self.read(move |db| {
             let mut statement = db.prepare_cached("SELECT view FROM archive WHERE job = ?1")?;

@@ -19,6 +19,11 @@ pub(crate) enum Approved {
 }
 
 impl Money {
+    /// Which chain its money is on.
+    pub(crate) fn chain_id(&self) -> u64 {
+        self.market.deployment.chain_id
+    }
+
     /// Where money is.
     pub(crate) async fn view(&self, price_max_default: Amount) -> Result<ChainView, Trouble> {
         Ok(ChainView {

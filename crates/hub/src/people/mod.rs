@@ -4,7 +4,9 @@ mod limits;
 pub(crate) use limits::{Kind, Limits};
 
 use crate::clock::wall_ms;
+use crate::http::{Person, Via};
 use crate::{Error, SignUp};
+use gleaner_accounts::wallet::Newcomers;
 use gleaner_accounts::{Accounts, Settings, Visit};
 use gleaner_wire::Millis;
 use std::net::IpAddr;
@@ -45,6 +47,14 @@ impl People {
         Ok(Self { accounts: Arc::new(accounts), hashing, limits: Limits::new(), sign_up })
     }
 
+    /// What becomes of wallets that no account has.
+    pub(crate) fn newcomers(&self) -> Newcomers {
+        match self.sign_up {
+            SignUp::Open => Newcomers::Welcome,
+            SignUp::Closed => Newcomers::Refused,
+        }
+    }
+
     /// Asks what takes no longer than the disk.
     pub(crate) async fn ask<T: Send + 'static>(
         &self,
@@ -53,6 +63,20 @@ impl People {
         let accounts = Arc::clone(&self.accounts);
         let asked = tokio::task::spawn_blocking(move || question(&accounts)).await;
         asked.map_err(|_| Trouble::Defect)?.map_err(Trouble::Accounts)
+    }
+
+    /// Whether a session or a token is still good.
+    pub(crate) async fn is_valid(&self, person: &Person) -> bool {
+        let now = visit(None);
+        let (id, via) = (person.account.id, person.via.clone());
+        let valid = self.ask(move |accounts| match &via {
+            Via::Session(session, _) => Ok(accounts.sessions(now.now, id)?.iter().any(|open| open.id == session.id)),
+            Via::Token(token) => {
+                Ok(token.ends_at > now.now && accounts.tokens(id)?.iter().any(|open| open.id == token.id))
+            }
+        });
+        // What cannot be looked at now is looked at again.
+        valid.await.unwrap_or(true)
     }
 
     /// Asks what hashes a passphrase, a few at a time.

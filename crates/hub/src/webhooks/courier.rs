@@ -2,11 +2,12 @@
 use super::guard::{self, Guard};
 use super::sign::signature;
 use super::store::{Due, Hook, Tried};
-use super::{Happened, Trouble, Webhooks};
+use super::{Happened, OPERATOR, Trouble, Webhooks, owning_account};
 use crate::clock::wall_ms;
 use crate::journal::{Archive, JobFilter};
 use crate::keeper::Handle;
 use crate::metrics::Metrics;
+use crate::people::People;
 use gleaner_wire::Millis;
 use gleaner_wire::api::JobSummary;
 use gleaner_wire::webhook::{DELIVERY_HEADER, DeliveryState, EVENT_HEADER, JobEvent, SIGNATURE_HEADER};
@@ -38,11 +39,17 @@ pub(crate) struct Courier {
     /// Webhooks that a request is under way to.
     underway: Vec<u64>,
     hooks: Vec<Hook>,
+    people: Arc<People>,
 }
 
 impl Courier {
-    pub(super) fn new(webhooks: Webhooks, happened: mpsc::Receiver<Happened>, metrics: Arc<Metrics>) -> Self {
-        Self { webhooks, happened, metrics, underway: Vec::new(), hooks: Vec::new() }
+    pub(super) fn new(
+        webhooks: Webhooks,
+        happened: mpsc::Receiver<Happened>,
+        metrics: Arc<Metrics>,
+        people: Arc<People>,
+    ) -> Self {
+        Self { webhooks, happened, metrics, underway: Vec::new(), hooks: Vec::new(), people }
     }
 
     /// Works until the hub stops. What is under way then is tried again at the next start.
@@ -78,9 +85,26 @@ impl Courier {
     }
 
     async fn reload(&mut self) {
-        match self.webhooks.in_store(|store| store.hooks()).await {
+        let (hooks, owners) = match self.webhooks.in_store(|store| Ok((store.hooks()?, store.owners()?))).await {
+            Ok(found) => found,
+            Err(error) => return tracing::warn!(%error, "the list of webhooks is an old one"),
+        };
+        let told = self.people.ask(move |accounts| {
+            let mut hooks = hooks;
+            for hook in &mut hooks {
+                let owner = owners.get(&hook.id).map(String::as_str).unwrap_or_default();
+                hook.of = match owning_account(owner) {
+                    Some(account) => Some(accounts.payers(account)?),
+                    None if owner == OPERATOR => None,
+                    // Whose it is nobody knows, so it is told nothing.
+                    None => Some(Vec::new()),
+                };
+            }
+            Ok(hooks)
+        });
+        match told.await {
             Ok(hooks) => self.hooks = hooks,
-            Err(error) => tracing::warn!(%error, "the list of webhooks is an old one"),
+            Err(error) => tracing::warn!(?error, "the list of webhooks is an old one"),
         }
     }
 

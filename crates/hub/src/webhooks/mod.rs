@@ -15,7 +15,9 @@ pub(crate) use guard::read as read_url;
 
 use crate::clock::wall_ms;
 use crate::metrics::Metrics;
+use crate::people::People;
 use crate::token::random_bytes;
+use gleaner_accounts::AccountId;
 use gleaner_wire::Millis;
 use gleaner_wire::api::JobSummary;
 use gleaner_wire::webhook::{DeliveryView, JobEvent, NewWebhook, WebhookView};
@@ -26,6 +28,20 @@ use tokio::sync::{Notify, mpsc};
 
 /// Things that happened and wait to be put down; beyond that they are looked for where they are kept.
 const HAPPENED_MAX: usize = 16_384;
+
+/// The owner of webhooks that are told of every job.
+pub(crate) const OPERATOR: &str = "operator";
+const ACCOUNT: &str = "account ";
+
+/// The owner of an account's webhooks, which are told of its jobs.
+pub(crate) fn account_owner(account: AccountId) -> String {
+    format!("{ACCOUNT}{account}")
+}
+
+/// The account of an owner, if it is one.
+fn owning_account(owner: &str) -> Option<AccountId> {
+    owner.strip_prefix(ACCOUNT)?.parse().ok().map(AccountId)
+}
 
 /// Something that happened to a job.
 pub(crate) type Happened = (JobEvent, Millis, JobSummary);
@@ -70,12 +86,13 @@ pub(crate) fn open(
     path: &Path,
     private: bool,
     metrics: Arc<Metrics>,
+    people: Arc<People>,
 ) -> Result<(Webhooks, Bell, Courier), rusqlite::Error> {
     let store = Mutex::new(Store::open(path)?);
     let shared = Arc::new(Shared { store, behind: false.into(), changed: Notify::new(), private });
     let (sender, receiver) = mpsc::channel(HAPPENED_MAX);
     let webhooks = Webhooks { shared: Arc::clone(&shared) };
-    let courier = Courier::new(webhooks.clone(), receiver, metrics);
+    let courier = Courier::new(webhooks.clone(), receiver, metrics, people);
     Ok((webhooks, Bell { sender, shared }, courier))
 }
 
@@ -100,7 +117,7 @@ impl Webhooks {
         let digits: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
         let secret = format!("whsec_{digits}");
         let events = new.events.unwrap_or_else(|| JobEvent::ALL.to_vec());
-        let hook = Hook { id: 0, url: new.url, events, requester: new.requester, created: wall_ms() };
+        let hook = Hook { id: 0, url: new.url, events, requester: new.requester, created: wall_ms(), of: None };
         let (owner, of, secret_too) = (owner.to_owned(), hook.clone(), secret.clone());
         let made = self.in_store(move |store| store.make(&owner, &secret_too, &of)).await?;
         self.shared.changed.notify_one();

@@ -3,6 +3,7 @@ use gleaner_wire::api::JobSummary;
 use gleaner_wire::webhook::{DeliveryState, DeliveryView, JobEvent, WebhookMessage, WebhookView};
 use gleaner_wire::{JobId, Millis};
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
+use std::collections::HashMap;
 use std::path::Path;
 
 /// Webhooks of one owner.
@@ -36,11 +37,14 @@ pub(super) struct Hook {
     pub(super) events: Vec<JobEvent>,
     pub(super) requester: Option<String>,
     pub(super) created: u64,
+    /// The requesters of its owner, if those are all that it may be told of.
+    pub(super) of: Option<Vec<String>>,
 }
 
 impl Hook {
     fn wants(&self, event: JobEvent, job: &JobSummary) -> bool {
-        self.events.contains(&event) && self.requester.as_ref().is_none_or(|name| *name == job.requester)
+        let owned = self.of.as_ref().is_none_or(|names| names.contains(&job.requester));
+        owned && self.events.contains(&event) && self.requester.as_ref().is_none_or(|name| *name == job.requester)
     }
 }
 
@@ -115,7 +119,7 @@ impl Store {
              FROM hook WHERE owner = ?1 AND id > ?2 ORDER BY id LIMIT ?3",
         )?;
         let views = statement.query_map(params![owner, after, count], |row| {
-            let Hook { id, url, events, requester, created } = read_hook(row)?;
+            let Hook { id, url, events, requester, created, .. } = read_hook(row)?;
             let (created_at, waiting) = (Millis(created), row.get(5)?);
             Ok(WebhookView { id, url, events, requester, created_at, waiting })
         })?;
@@ -145,6 +149,13 @@ impl Store {
             self.db.prepare_cached("SELECT id, url, events, requester, created FROM hook ORDER BY id")?;
         let hooks = statement.query_map([], read_hook)?;
         hooks.collect()
+    }
+
+    /// Whose each webhook is.
+    pub(super) fn owners(&self) -> Result<HashMap<u64, String>, rusqlite::Error> {
+        let mut statement = self.db.prepare_cached("SELECT id, owner FROM hook")?;
+        let owners = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        owners.collect()
     }
 
     /// Up to when what happened is known here.
@@ -265,7 +276,7 @@ fn put(
 fn read_hook(row: &Row<'_>) -> Result<Hook, rusqlite::Error> {
     let events: String = row.get(2)?;
     let events = events.split(' ').filter_map(|word| word.parse().ok()).collect();
-    Ok(Hook { id: row.get(0)?, url: row.get(1)?, events, requester: row.get(3)?, created: row.get(4)? })
+    Ok(Hook { id: row.get(0)?, url: row.get(1)?, events, requester: row.get(3)?, created: row.get(4)?, of: None })
 }
 
 fn read_delivery(row: &Row<'_>) -> Result<DeliveryView, rusqlite::Error> {

@@ -25,7 +25,7 @@ fn job(id: u64, requester: &str) -> JobSummary {
 
 fn hook(events: &[JobEvent], requester: Option<&str>) -> Hook {
     let (url, requester) = ("https://example.com/".to_owned(), requester.map(str::to_owned));
-    Hook { id: 0, url, events: events.to_vec(), requester, created: 5 }
+    Hook { id: 0, url, events: events.to_vec(), requester, created: 5, of: None }
 }
 
 #[test]

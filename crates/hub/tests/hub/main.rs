@@ -1,6 +1,7 @@
 //! The hub from outside: real sockets, real SQLite, a worker that speaks the wire protocol by hand.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod access;
 mod again;
 mod api;
 mod data;
@@ -14,6 +15,7 @@ mod listing;
 mod live;
 mod metrics;
 mod misuse;
+mod people;
 mod place;
 mod progress;
 mod screen;

@@ -42,6 +42,11 @@ impl Person {
         }
     }
 
+    /// What its session is listed as, if that is how it came.
+    pub(crate) fn session_id(&self) -> Option<String> {
+        self.session().map(|(session, _)| session.id.clone())
+    }
+
     /// What it may spend in this way, if that is limited: the token, and how much in all.
     pub(crate) fn spend_limit(&self) -> Option<(TokenId, Amount)> {
         match &self.via {

@@ -64,8 +64,10 @@ mod tests {
         let given = give(&Secret::new("00ff"), true);
         let text = given.to_str().expect("text");
         assert!(given.is_sensitive());
-        assert!(text.starts_with("__Host-gleaner=00ff; Path=/; HttpOnly; SameSite=Strict;") && text.ends_with("; Secure"));
+        assert!(
+            text.starts_with("__Host-gleaner=00ff; Path=/; HttpOnly; SameSite=Strict;") && text.ends_with("; Secure")
+        );
         assert!(!text.contains("Domain"));
-        assert!(take(false).to_str().expect("text").starts_with("gleaner=; Path=/") );
+        assert!(take(false).to_str().expect("text").starts_with("gleaner=; Path=/"));
     }
 }

@@ -7,20 +7,18 @@ mod origin;
 mod owner;
 mod rule;
 mod table;
-#[cfg(test)]
-mod tests;
 
-pub(crate) use caller::{Anyone, Asking, Me, Person, bearer, unauthorized};
+pub(crate) use caller::{Anyone, Asking, Me, Person, Via, bearer, unauthorized};
 pub(crate) use guard::Peer;
 pub(crate) use headers::add as add_headers;
 pub(crate) use origin::Origin;
-pub(crate) use owner::{is_anothers, is_workers_owner, requester_of};
-pub(crate) use rule::{By, Rule};
+pub(crate) use owner::{Mine, is_anothers, mine, payers, requester_for, requester_of};
+pub(crate) use rule::{By, Owned, Rule};
 pub(crate) use table::{Row, table};
 
 use super::Shared;
 use super::problem::{Problem, no_such_page};
-use crate::extra::Need;
+use crate::extra::{Need, Routes};
 use axum::Router;
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::Method;
@@ -62,8 +60,10 @@ pub(super) fn guard_chunks<S: Clone + Send + Sync + 'static>(shared: &Arc<Shared
 }
 
 /// The routes of rooms beside the hub, by what they say that it takes.
-pub(super) fn guard_beside(shared: &Arc<Shared>, router: Router, routes: Vec<(Method, String, Need)>) -> Router {
-    let rules = routes.into_iter().map(|(method, path, need)| ((method, path), rule_of(need))).collect();
+pub(super) fn guard_beside(shared: &Arc<Shared>, routes: Routes) -> Router {
+    let Routes { router, needs } = routes;
+    let known = needs.into_iter().filter_map(|(method, path, need)| Some((method.parse().ok()?, path, need)));
+    let rules = known.map(|(method, path, need)| ((method, path.to_owned()), rule_of(need))).collect();
     guard_elsewhere(shared, router, rules, true)
 }
 

@@ -32,7 +32,8 @@ impl Origin {
         let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
         let scheme = if self.encrypted { "https" } else { "http" };
         let site = Site::parse(&format!("{scheme}://{host}")).ok().filter(|site| is_local(site.authority()));
-        let detail = "the hub does not know the address that you see it under: its operator starts it with --url ADDRESS";
+        let detail =
+            "the hub does not know the address that you see it under: its operator starts it with --url ADDRESS";
         site.ok_or_else(|| Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "no-address", "where is this hub?", detail))
     }
 
@@ -106,7 +107,11 @@ mod tests {
         let origin = Origin::new(None, false);
         let check = |pairs| origin.check(&Method::POST, &headers(pairs)).is_ok();
         assert!(check(&[("host", "localhost:7700")]));
-        assert!(check(&[("host", "localhost:7700"), ("origin", "http://localhost:7700"), ("sec-fetch-site", "same-origin")]));
+        assert!(check(&[
+            ("host", "localhost:7700"),
+            ("origin", "http://localhost:7700"),
+            ("sec-fetch-site", "same-origin")
+        ]));
         assert!(!check(&[("host", "localhost:7700"), ("origin", "http://localhost:7701")]));
         assert!(!check(&[("host", "localhost:7700"), ("origin", "null")]));
         assert!(!check(&[("host", "localhost:7700"), ("sec-fetch-site", "cross-site")]));

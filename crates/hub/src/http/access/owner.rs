@@ -1,12 +1,17 @@
 //! Whose a thing is. What is not yours answers as if it were not there.
+use super::caller::Asking;
 use super::rule::Owned;
 use crate::http::Shared;
 use crate::http::data::{blocking, root_of};
 use crate::http::jobs::{job_id, no_job};
 use crate::http::problem::Problem;
+use crate::http::submit::{REQUESTER, requester};
+use crate::token::Caller;
+use axum::http::{HeaderMap, StatusCode};
 use gleaner_accounts::AccountId;
 use gleaner_wire::api::WorkerView;
-use gleaner_wire::{Hash, JobId, WorkerId};
+use gleaner_wire::{Amount, Hash, JobId, WorkerId, WorkerKey};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Refuses what is not this account's, in the words for what is not there.
@@ -45,6 +50,28 @@ pub(super) async fn check(
 /// Whether a requester is one of an account's.
 async fn is_payer(shared: &Shared, account: AccountId, requester: String) -> Result<bool, Problem> {
     Ok(shared.people.ask(move |accounts| accounts.payer_owner(&requester)).await? == Some(account))
+}
+
+/// The requesters of an account.
+pub(crate) async fn payers(shared: &Shared, account: AccountId) -> Result<Vec<String>, Problem> {
+    Ok(shared.people.ask(move |accounts| accounts.payers(account)).await?)
+}
+
+/// In whose name a request is made: whom the operator names, or one of an account's requesters, its own name if none is
+/// named.
+pub(crate) async fn requester_for(shared: &Shared, caller: Caller, headers: &HeaderMap) -> Result<String, Problem> {
+    let Caller::Account(account) = caller else { return requester(headers) };
+    let missing = || Problem::not_found("there is no such account");
+    if !headers.contains_key(REQUESTER) {
+        let found = shared.people.ask(move |accounts| accounts.account(account)).await?;
+        return Ok(found.ok_or_else(missing)?.name.payer());
+    }
+    let name = requester(headers)?;
+    if is_payer(shared, account, name.clone()).await? {
+        return Ok(name);
+    }
+    let detail = format!("`{name}` is none of your requesters: link its wallet to your account first");
+    Err(Problem::new(StatusCode::FORBIDDEN, "requester", "not in this name", detail))
 }
 
 async fn owns_job(shared: &Shared, account: AccountId, job: JobId) -> Result<bool, Problem> {
@@ -89,7 +116,7 @@ async fn owns_worker(shared: &Shared, account: AccountId, text: &str) -> Result<
 }
 
 /// Whether a worker is an account's: claimed by it, or paid to a wallet that it has proved.
-pub(crate) async fn is_workers_owner(shared: &Shared, account: AccountId, view: &WorkerView) -> Result<bool, Problem> {
+async fn is_workers_owner(shared: &Shared, account: AccountId, view: &WorkerView) -> Result<bool, Problem> {
     let (key, provider) = (view.key, view.offer.provider);
     let owner = shared.people.ask(move |accounts| match (accounts.worker_owner(key)?, provider) {
         (Some(owner), _) => Ok(Some(owner)),
@@ -97,6 +124,51 @@ pub(crate) async fn is_workers_owner(shared: &Shared, account: AccountId, view: 
         (None, None) => Ok(None),
     });
     Ok(owner.await? == Some(account))
+}
+
+/// What makes workers an account's.
+#[derive(Default)]
+pub(crate) struct Mine {
+    claimed: HashSet<WorkerKey>,
+    payers: HashSet<String>,
+    everything: bool,
+}
+
+impl Mine {
+    /// Whether a worker is its.
+    pub(crate) fn has(&self, view: &WorkerView) -> bool {
+        let paid = || view.offer.provider.is_some_and(|provider| self.payers.contains(&provider.to_string()));
+        self.everything || self.claimed.contains(&view.key) || paid()
+    }
+
+    /// A worker as it is shown: whole to its owner, and to others what they need to choose one.
+    pub(crate) fn shown(&self, mut view: WorkerView) -> WorkerView {
+        if !self.has(&view) {
+            (view.earned, view.settled, view.forfeited) = (Amount::ZERO, Amount::ZERO, Amount::ZERO);
+            view.audits = None;
+            view.resting = Vec::new();
+        }
+        view
+    }
+}
+
+/// Which workers are the caller's: all the operator's, none of strangers.
+pub(crate) async fn mine(shared: &Shared, asking: &Asking) -> Result<Mine, Problem> {
+    match asking.caller() {
+        Some(Caller::Operator) => Ok(Mine { everything: true, ..Mine::default() }),
+        Some(Caller::Worker(..)) | None => Ok(Mine::default()),
+        Some(Caller::Account(account)) => {
+            let found = shared.people.ask(move |accounts| {
+                let (claimed, payers) = (accounts.workers(account)?, accounts.payers(account)?);
+                Ok(Mine {
+                    claimed: claimed.into_iter().collect(),
+                    payers: payers.into_iter().collect(),
+                    everything: false,
+                })
+            });
+            Ok(found.await?)
+        }
+    }
 }
 
 /// Before there is a job, whoever has made up the number of the submission; then the owner of the job.

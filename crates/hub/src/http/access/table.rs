@@ -1,8 +1,8 @@
 //! Every route, and what it takes to use it. The router is made of this table, so there is no route without a row.
 use super::rule::{Owned, Rule};
 use crate::http::{
-    Shared, data, disputes, events, health, inbox, jobs, keys, line, logs, money, openapi, people, prices, progress,
-    results, seeding, submit, workers,
+    Shared, data, disputes, events, figures, health, inbox, jobs, keys, line, live, logs, money, openapi, people, quote,
+    prices, progress, results, seeding, submit, webhooks, workers,
 };
 use crate::session;
 use axum::http::Method;
@@ -43,7 +43,12 @@ fn open() -> Vec<Row> {
     rows! {
         GET "/api/v1/openapi.json" Rule::ANYONE => openapi::show;
         GET "/api/v1/health" Rule::ANYONE => health::health;
+        GET "/healthz" Rule::ANYONE => health::alive;
+        GET "/readyz" Rule::ANYONE => health::ready;
         GET "/metrics" Rule::ANYONE => health::metrics;
+        GET "/api/v1/status" Rule::ANYONE => figures::status;
+        GET "/api/v1/live" Rule::ANYONE => live::socket;
+        GET "/api/v1/live/events" Rule::ANYONE => live::events;
         GET "/upload" Rule::ANYONE => inbox::page;
         GET "/api/v1/chain" Rule::ANYONE => money::chain;
         GET "/api/v1/prices" Rule::ANYONE => prices::prices;
@@ -52,6 +57,7 @@ fn open() -> Vec<Row> {
         POST "/api/v1/faucet" Rule::ANYONE => money::faucet;
         POST "/api/v1/fiat/webhook" Rule::ANYONE => money::fiat_webhook;
         GET "/api/v1/disputes" Rule::ANYONE => disputes::list;
+        GET "/api/v1/cases" Rule::ANYONE => disputes::cases;
         POST "/api/v1/disputes/{dispute}/votes" Rule::ANYONE => disputes::vote;
         GET "/api/v1/evidence/{hash}" Rule::ANYONE => disputes::evidence;
         GET "/api/v1/rounds/{round}/beacon" Rule::ANYONE => disputes::beacon;
@@ -103,7 +109,7 @@ fn requesters() -> Vec<Row> {
     rows! {
         GET "/api/v1/jobs" Rule::account(Read) => jobs::list;
         POST "/api/v1/jobs" Rule::account(Submit).with(Role::Requester) => submit::submit;
-        POST "/api/v1/quote" Rule::account(Read) => submit::quote;
+        POST "/api/v1/quote" Rule::account(Read) => quote::quote;
         GET "/api/v1/jobs/{job}" JOB => jobs::show;
         GET "/api/v1/jobs/{job}/explain" JOB => jobs::explain;
         GET "/api/v1/jobs/{job}/attempts" JOB => progress::attempts;
@@ -115,6 +121,10 @@ fn requesters() -> Vec<Row> {
         GET "/api/v1/jobs/{job}/receipts" JOB => money::receipts;
         POST "/api/v1/jobs/{job}/cancel" JOB_CHANGE => jobs::cancel;
         POST "/api/v1/jobs/{job}/approval" JOB_CHANGE => money::approve;
+        GET "/api/v1/webhooks" Rule::account(Read) => webhooks::list;
+        POST "/api/v1/webhooks" Rule::account(Submit) => webhooks::make;
+        DELETE "/api/v1/webhooks/{id}" Rule::account(Submit) => webhooks::remove;
+        GET "/api/v1/webhooks/{id}/deliveries" Rule::account(Read) => webhooks::deliveries;
         GET "/api/v1/datasets" Rule::account(Read) => data::list;
         POST "/api/v1/datasets/{root}/remove" Rule::account(Submit).of(Owned::Dataset) => data::remove;
         GET "/api/v1/datasets/{root}/key" Rule::account(Read).of(Owned::Dataset) => inbox::key;
@@ -140,6 +150,7 @@ fn providers() -> Vec<Row> {
     const MACHINE: Rule = Rule::account(Provide).of(Owned::Worker).with(Role::Provider);
     rows! {
         POST "/api/v1/workers/{worker}/{action}" MACHINE => workers::act;
+        GET "/api/v1/machines/{worker}/earnings" Rule::account(Read).of(Owned::Worker) => figures::earnings;
     }
 }
 

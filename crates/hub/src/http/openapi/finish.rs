@@ -1,10 +1,11 @@
 //! What holds for every route alike, written once: parameters of paths, the form of problems, and those that any route
 //! may answer with. And every field of an answer is there, also where a reader would do without it.
+use crate::http::access::{By, Row, table};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
 /// What stands between braces in paths: its name, its type and what it is.
-const IN_PATHS: [(&str, &str, &str); 12] = [
+const IN_PATHS: [(&str, &str, &str); 16] = [
     ("job", "JobId", "The job's number"),
     ("worker", "WorkerId", "The worker's number"),
     ("root", "Hash", "The root of the dataset"),
@@ -17,6 +18,10 @@ const IN_PATHS: [(&str, &str, &str); 12] = [
     ("user", "string", "Whose folder"),
     ("path", "string", "The file's path in it, with slashes"),
     ("id", "integer", "Its number"),
+    ("account", "integer", "The account's number"),
+    ("address", "string", "The wallet's address"),
+    ("token", "integer", "The token's number"),
+    ("purpose", "string", "What it is reserved for"),
 ];
 
 /// What is sent, but not as the body of a request.
@@ -28,6 +33,7 @@ pub(super) fn finish(document: &mut Value) {
     for (path, methods) in paths {
         for (method, operation) in methods.as_object_mut().expect("a path has methods") {
             add_parameters(path, operation);
+            add_security(path, method, operation);
             add_problems(path, operation);
             if method != "head" {
                 give_problems_their_form(operation);
@@ -63,6 +69,29 @@ fn add_parameters(path: &str, operation: &mut Value) {
     }
 }
 
+/// Says who may, as the table of all routes has it.
+fn add_security(path: &str, method: &str, operation: &mut Value) {
+    let rows = table();
+    let row =
+        rows.iter().find(|row| row.path.replace("{*", "{") == path && row.method.as_str().eq_ignore_ascii_case(method));
+    let Some(Row { rule, .. }) = row else { return };
+    let mut schemes = Vec::new();
+    if rule.anyone {
+        schemes.push(json!({}));
+    }
+    schemes.push(json!({ "operator": [] }));
+    if rule.worker {
+        schemes.push(json!({ "worker": [] }));
+    }
+    if let Some(grant) = rule.account {
+        schemes.push(json!({ "session": [] }));
+        if let By::Scope(scope) = grant.by {
+            schemes.push(json!({ "token": [scope.name()] }));
+        }
+    }
+    operation["security"] = Value::Array(schemes);
+}
+
 /// Adds what any route of its kind may refuse with.
 fn add_problems(path: &str, operation: &mut Value) {
     let takes_something = operation.get("parameters").is_some() || operation.get("requestBody").is_some();
@@ -84,8 +113,9 @@ fn add_problems(path: &str, operation: &mut Value) {
     }
     if is_closed {
         add("401", "`unauthorized`: there is no valid token");
-        add("403", "`forbidden`: the token is not good for this");
+        add("403", "`forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks");
     }
+    add("429", "`too-often`: wait as long as `Retry-After` says");
     if path.starts_with("/api/") {
         add("500", "`archive`, `catalog`: the hub could not read what it keeps");
         add("503", "`unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself");

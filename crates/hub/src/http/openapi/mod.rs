@@ -7,7 +7,7 @@ mod finish;
 mod tests;
 
 use super::{data, disputes, events, health, inbox, jobs, keys, line, logs, money, prices, results, seeding};
-use super::{figures, live, progress, submit, webhooks, workers};
+use super::{figures, live, people, progress, submit, webhooks, workers};
 use crate::session;
 use axum::http::header;
 use axum::response::IntoResponse;
@@ -17,7 +17,7 @@ use gleaner_wire::{SignedOrder, api};
 use serde_json::Value;
 use std::sync::LazyLock;
 use utoipa::OpenApi;
-use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
+use utoipa::openapi::security::{ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityScheme};
 
 /// Every route. What holds for all of them alike is added by [`finish`].
 #[derive(OpenApi)]
@@ -38,6 +38,7 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
         (name = "live", description = "What changes, as it changes"),
         (name = "webhooks", description = "Requests that the hub sends when something happens to jobs"),
         (name = "machines", description = "What workers and clients say to the hub among themselves"),
+        (name = "accounts", description = "Who people are to this hub: signing in, tokens, and what belongs to an account itself"),
         (name = "hub", description = "The hub itself")
     ),
     paths(
@@ -57,6 +58,17 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
         seeding::show, seeding::hand_in, line::fetch, line::leave,
         live::socket, live::events, events::events, session::connect,
         elsewhere::chunks_missing, elsewhere::chunks_want, elsewhere::chunks_give, elsewhere::swarm,
+        people::session::sign_up, people::session::show, people::session::sign_in, people::session::sign_out,
+        people::session::change_passphrase,
+        people::wallet::challenge, people::wallet::sign_in, people::wallet::list, people::wallet::link,
+        people::wallet::unlink,
+        people::passkey::challenge, people::passkey::sign_in, people::passkey::new_challenge, people::passkey::list,
+        people::passkey::add, people::passkey::remove,
+        people::totp::begin, people::totp::confirm, people::totp::remove,
+        people::tokens::list, people::tokens::make, people::tokens::revoke,
+        people::sessions::list, people::sessions::end_others, people::sessions::end,
+        people::events::mine, people::events::all,
+        people::operator::list, people::operator::add_desk_wallet, people::operator::reserve, people::operator::give_back,
         health::health, health::alive, health::ready, health::metrics
     ),
     components(schemas(api::Problem, api::Live, SignedOrder, Numbered, WatchRequest, WebhookMessage))
@@ -74,6 +86,12 @@ pub(crate) fn document() -> Value {
     };
     components.add_security_scheme("operator", bearer("The token in the file `api.token` of the hub's folder."));
     components.add_security_scheme("worker", bearer("The token that a connected worker gets with its welcome."));
+    components
+        .add_security_scheme("token", bearer("An API token of an account, `glt_…`, with the scope that is named."));
+    let what = "The cookie of a session (`__Host-gleaner` on encrypted pages). What changes something also needs the header \
+                `X-Gleaner-CSRF` with what `GET /api/v1/session` says.";
+    let cookie = ApiKey::Cookie(ApiKeyValue::with_description("gleaner", what));
+    components.add_security_scheme("session", SecurityScheme::ApiKey(cookie));
     let mut document = serde_json::to_value(document).expect("a document is plain data");
     finish::finish(&mut document);
     document

@@ -1,6 +1,6 @@
 //! Accounts over HTTP: coming in, going out, and what belongs to an account itself.
-pub(super) mod events;
 mod body;
+pub(super) mod events;
 pub(super) mod operator;
 pub(super) mod passkey;
 pub(super) mod session;
@@ -59,7 +59,7 @@ fn refused(refusal: &Refusal) -> Problem {
         Refusal::WrongCredentials | Refusal::SecondFactorNeeded | Refusal::WrongCode => StatusCode::UNAUTHORIZED,
         Refusal::Challenge(_) | Refusal::Wallet(_) | Refusal::Passkey(_) => StatusCode::UNPROCESSABLE_ENTITY,
         Refusal::LockedOut { .. } => StatusCode::TOO_MANY_REQUESTS,
-        Refusal::Suspended => StatusCode::FORBIDDEN,
+        Refusal::Suspended | Refusal::NoNewcomers => StatusCode::FORBIDDEN,
         Refusal::NotFound(_) => StatusCode::NOT_FOUND,
         Refusal::NameTaken
         | Refusal::WalletTaken

@@ -1,9 +1,9 @@
 //! Signing up, in and out with a passphrase, and who is signed in.
 use super::Said;
 use crate::SignUp;
-use crate::http::access::{Anyone, Asking, Me, cookie, unauthorized};
-use crate::http::problem::Problem;
 use crate::http::Shared;
+use crate::http::access::{Anyone, Asking, Me, Via, cookie, unauthorized};
+use crate::http::problem::Problem;
 use axum::Json;
 use axum::extract::{Extension, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -100,7 +100,7 @@ pub(super) async fn let_in(
     let second_factor = asked.await?.is_some();
     let session = signed.session;
     let given = cookie::give(&session.token, https);
-    let via = if status == StatusCode::CREATED { "passphrase" } else { session.via.name() };
+    let via = session.via.name();
     let view = SessionView::new(&signed.account, Some(session.csrf), session.ends_at, second_factor, via);
     Ok((status, [(header::SET_COOKIE, given)], Json(view)).into_response())
 }
@@ -191,7 +191,6 @@ pub(in crate::http) async fn show(
     State(shared): State<Arc<Shared>>,
     Anyone(asking): Anyone,
 ) -> Result<Json<SessionView>, Problem> {
-    use crate::http::access::Via;
     let person = asking.person().cloned().ok_or_else(unauthorized)?;
     let id = person.account.id;
     let (csrf, expires_at, via) = match &person.via {
@@ -251,9 +250,9 @@ pub(in crate::http) async fn change_passphrase(
     Said(said): Said<NewPassphrase>,
 ) -> Result<StatusCode, Problem> {
     let (id, keep) = (person.account.id, person.session_id());
-    let change = shared.people.hash(move |accounts| {
-        accounts.change_passphrase(visit, id, said.old.as_ref(), &said.new, keep.as_deref())
-    });
+    let change = shared
+        .people
+        .hash(move |accounts| accounts.change_passphrase(visit, id, said.old.as_ref(), &said.new, keep.as_deref()));
     change.await?;
     Ok(StatusCode::NO_CONTENT)
 }

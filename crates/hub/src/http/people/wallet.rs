@@ -58,11 +58,8 @@ impl From<Wallet> for WalletView {
 }
 
 /// Which chain messages have to name.
-async fn chain_id(shared: &Shared) -> u64 {
-    match &shared.money {
-        Some(money) => money.chain_id(),
-        None => CHAIN_DEFAULT,
-    }
+fn chain_id(shared: &Shared) -> u64 {
+    shared.money.as_ref().map_or(CHAIN_DEFAULT, |money| money.chain_id())
 }
 
 /// `POST /api/v1/session/wallet/challenge`.
@@ -84,10 +81,10 @@ pub(in crate::http) async fn challenge(
     headers: HeaderMap,
     Said(wanted): Said<Wanted>,
 ) -> Result<Json<ToSignView>, Problem> {
-    let (site, chain_id) = (shared.origin.site(&headers)?, chain_id(&shared).await);
-    let asked = shared.people.ask(move |accounts| {
-        accounts.wallet_challenge(visit.now, Place { site: &site, chain_id }, wanted.address)
-    });
+    let (site, chain_id) = (shared.origin.site(&headers)?, chain_id(&shared));
+    let asked = shared
+        .people
+        .ask(move |accounts| accounts.wallet_challenge(visit.now, Place { site: &site, chain_id }, wanted.address));
     let ToSign { message, nonce } = asked.await?;
     Ok(Json(ToSignView { message, nonce }))
 }
@@ -116,7 +113,7 @@ pub(in crate::http) async fn sign_in(
     headers: HeaderMap,
     Said(said): Said<SignedMessage>,
 ) -> Result<Response, Problem> {
-    let (site, chain_id) = (shared.origin.site(&headers)?, chain_id(&shared).await);
+    let (site, chain_id) = (shared.origin.site(&headers)?, chain_id(&shared));
     let newcomers = shared.people.newcomers();
     let signed = shared.people.ask(move |accounts| {
         let (place, code) = (Place { site: &site, chain_id }, said.code.as_ref().map(Secret::expose));
@@ -165,7 +162,7 @@ pub(in crate::http) async fn link(
     headers: HeaderMap,
     Said(said): Said<SignedMessage>,
 ) -> Result<StatusCode, Problem> {
-    let (site, chain_id) = (shared.origin.site(&headers)?, chain_id(&shared).await);
+    let (site, chain_id) = (shared.origin.site(&headers)?, chain_id(&shared));
     let id = person.account.id;
     let linked = shared.people.ask(move |accounts| {
         accounts.link_wallet(visit, id, Place { site: &site, chain_id }, &said.message, &said.signature)
