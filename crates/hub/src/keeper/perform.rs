@@ -151,7 +151,7 @@ impl Keeper {
     }
 
     /// Notes that an attempt runs, with what people call it where somebody watches.
-    fn note_started(&self, job: JobId, attempt: AttemptId) {
+    fn note_started(&mut self, job: JobId, attempt: AttemptId) {
         let Some(placed) = self.core.placed(attempt) else { return };
         let worker = self.announcer.watches(job).then(|| self.core.worker_name(placed.worker)).flatten();
         self.attempts.started(placed, worker.map(str::to_owned));
