@@ -12,6 +12,7 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use store::Store;
+use tokio::sync::watch;
 
 /// The longest key.
 pub(crate) const KEY_CHARS_MAX: usize = 64;
@@ -52,6 +53,8 @@ pub(crate) enum Known {
 pub(crate) struct Answers {
     store: Arc<Mutex<Store>>,
     busy: Arc<Mutex<HashSet<Key>>>,
+    /// Counts requests that were answered.
+    ended: watch::Sender<u64>,
 }
 
 /// A request that is being answered under a key.
@@ -63,13 +66,20 @@ pub(crate) struct Turn {
 impl Drop for Turn {
     fn drop(&mut self) {
         self.answers.busy.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.key);
+        self.answers.ended.send_modify(|count| *count += 1);
     }
 }
 
 impl Answers {
     /// Opens the file.
     pub(crate) fn open(path: &Path) -> Result<Self, rusqlite::Error> {
-        Ok(Self { store: Arc::new(Mutex::new(Store::open(path)?)), busy: Arc::default() })
+        let store = Arc::new(Mutex::new(Store::open(path)?));
+        Ok(Self { store, busy: Arc::default(), ended: watch::Sender::new(0) })
+    }
+
+    /// Changes whenever a request under a key has been answered.
+    pub(crate) fn ends(&self) -> watch::Receiver<u64> {
+        self.ended.subscribe()
     }
 
     /// Begins a request, unless its key was used before. Waits for the disk.

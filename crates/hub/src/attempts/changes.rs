@@ -34,11 +34,13 @@ impl Changes {
         !self.jobs.is_empty()
     }
 
+    /// Whether anybody watches a job.
+    pub(super) fn are_watched(&self, job: JobId) -> bool {
+        self.live.wants(&[Topic::Job(job)])
+    }
+
     /// An attempt started or ended.
     pub(super) fn note(&mut self, job: JobId, record: &Record, worker_name: Option<String>) {
-        if !self.live.wants(&[Topic::Job(job)]) {
-            return;
-        }
         let gathered = self.jobs.entry(job).or_default();
         if gathered.items.len() >= ITEMS_MAX {
             gathered.more += 1;

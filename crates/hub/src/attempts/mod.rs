@@ -28,8 +28,10 @@ use store::Store;
 pub(crate) const PER_JOB_MAX: u64 = 2000;
 /// Attempts that are kept for all jobs together; those of the oldest jobs go first.
 const ALL_MAX: u64 = 2_000_000;
-/// Notes that wait for the thread; further ones are lost, and counted.
-const NOTES_WAITING_MAX: usize = 16_384;
+/// Turns whose notes wait for the thread; further ones are lost, and counted.
+const MESSAGES_WAITING_MAX: usize = 256;
+/// Notes that room is made for beforehand.
+const GATHERED_ROOM_MAX: usize = 4096;
 
 /// How an attempt ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -86,33 +88,37 @@ enum Note {
         at: Millis,
         end: End,
     },
-    Read {
-        job: JobId,
-        answer: oneshot::Sender<Result<Listed, rusqlite::Error>>,
-    },
 }
 
-/// Where what happens to attempts is noted; never waits.
+enum Message {
+    Notes(Vec<Note>),
+    Read { job: JobId, answer: oneshot::Sender<Result<Listed, rusqlite::Error>> },
+}
+
+/// Where what happens to attempts is noted; never waits. A busy hub starts hundreds of thousands a second, so notes are
+/// gathered for a turn and sent together.
 pub(crate) struct Notes {
-    sender: SyncSender<Note>,
+    sender: SyncSender<Message>,
     metrics: Arc<Metrics>,
     at: Millis,
+    gathered: Vec<Note>,
 }
 
 /// Where it is read.
 #[derive(Clone)]
 pub(crate) struct Reader {
-    sender: SyncSender<Note>,
+    sender: SyncSender<Message>,
 }
 
 /// Opens the file and starts the thread that writes it.
 pub(crate) fn open(path: &Path, metrics: Arc<Metrics>, live: Live) -> Result<(Notes, Reader), rusqlite::Error> {
     let recorder = Recorder::new(Store::open(path)?, live);
-    let (sender, receiver) = sync_channel(NOTES_WAITING_MAX);
+    let (sender, receiver) = sync_channel(MESSAGES_WAITING_MAX);
     let thread = std::thread::Builder::new().name("hub-attempts".to_owned());
     let started = thread.spawn(move || recorder.run(&receiver));
     started.map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))?;
-    Ok((Notes { sender: sender.clone(), metrics, at: Millis(0) }, Reader { sender }))
+    let notes = Notes { sender: sender.clone(), metrics, at: Millis(0), gathered: Vec::new() };
+    Ok((notes, Reader { sender }))
 }
 
 impl Notes {
@@ -122,23 +128,30 @@ impl Notes {
     }
 
     /// An attempt was placed; with the worker's name if somebody watches the job.
-    pub(crate) fn started(&self, placed: Placed, worker: Option<String>) {
-        self.note(Note::Started { placed, worker });
+    pub(crate) fn started(&mut self, placed: Placed, worker: Option<String>) {
+        self.gathered.push(Note::Started { placed, worker });
     }
 
     /// An attempt that ran has ended.
-    pub(crate) fn ended(&self, attempt: AttemptId, end: End) {
-        self.note(Note::Ended { attempt, job: None, at: self.at, end });
+    pub(crate) fn ended(&mut self, attempt: AttemptId, end: End) {
+        self.gathered.push(Note::Ended { attempt, job: None, at: self.at, end });
     }
 
     /// An attempt of a job failed, or its result was found wrong after it had ended.
-    pub(crate) fn failed(&self, job: JobId, attempt: AttemptId, cause: Cause) {
-        self.note(Note::Ended { attempt, job: Some(job), at: self.at, end: End::Failed(cause) });
+    pub(crate) fn failed(&mut self, job: JobId, attempt: AttemptId, cause: Cause) {
+        self.gathered.push(Note::Ended { attempt, job: Some(job), at: self.at, end: End::Failed(cause) });
     }
 
-    fn note(&self, note: Note) {
-        if let Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) = self.sender.try_send(note) {
-            self.metrics.attempts_unrecorded.fetch_add(1, Ordering::Relaxed);
+    /// Sends what was gathered.
+    pub(crate) fn flush(&mut self) {
+        if self.gathered.is_empty() {
+            return;
+        }
+        let count = self.gathered.len();
+        let notes = std::mem::replace(&mut self.gathered, Vec::with_capacity(count.min(GATHERED_ROOM_MAX)));
+        if let Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) = self.sender.try_send(Message::Notes(notes))
+        {
+            self.metrics.attempts_unrecorded.fetch_add(count as u64, Ordering::Relaxed);
         }
     }
 }
@@ -148,7 +161,7 @@ impl Reader {
     pub(crate) async fn of(&self, job: JobId) -> Result<Listed, rusqlite::Error> {
         let (answer, listed) = oneshot::channel();
         let sender = self.sender.clone();
-        let sent = tokio::task::spawn_blocking(move || sender.send(Note::Read { job, answer })).await;
+        let sent = tokio::task::spawn_blocking(move || sender.send(Message::Read { job, answer })).await;
         if !matches!(sent, Ok(Ok(()))) {
             return Ok(Listed::default());
         }

@@ -7,8 +7,6 @@ mod store;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use sample::Sample;
-
 use crate::clock::wall_ms;
 use crate::journal::Archive;
 use crate::keeper::{Handle, Unavailable};
@@ -18,6 +16,7 @@ use gleaner_wire::api::PriceView;
 use gleaner_wire::figures::{EarningsPoint, StatusHistory, StatusPoint, StatusView};
 use gleaner_wire::live::{LiveEvent, Topic};
 use gleaner_wire::{Amount, JobId, Micros, Millis, WorkerId};
+use sample::Sample;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -91,7 +90,7 @@ impl Figures {
             let mut some = Vec::new();
             tokio::select! {
                 _ = tick.tick() => self.look().await,
-                _ = ended.recv_many(&mut some, 256) => self.count(some).await,
+                _ = ended.recv_many(&mut some, 256), if !ended.is_closed() => self.count(some).await,
                 _ = stopping.changed() => break,
             }
         }

@@ -6,11 +6,16 @@ use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use gleaner_wire::Hash;
+use std::time::Duration;
+use tokio::time::{Instant, timeout_at};
 
 /// The header with the key.
 pub(super) const IDEMPOTENCY_KEY: &str = "idempotency-key";
 /// The header that says that an answer was given before.
 const REPLAYED: &str = "idempotency-replayed";
+
+/// How long a request waits for the answer to the same one.
+const WAIT_MAX: Duration = Duration::from_secs(30);
 
 /// The key of a request, if it has one.
 pub(super) fn key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
@@ -42,9 +47,7 @@ pub(super) async fn once(
     work: impl Future<Output = Result<Response, Problem>>,
 ) -> Result<Response, Problem> {
     let Some(key) = key else { return work.await };
-    let answers = shared.answers.clone();
-    let begun = tokio::task::spawn_blocking(move || answers.begin(Key { scope, key }, request)).await;
-    let turn = match begun.map_err(|_| unkept("it ended by a defect"))?.map_err(|error| unkept(&error.to_string()))? {
+    let turn = match begin(shared, Key { scope, key }, request).await? {
         Known::New(turn) => turn,
         Known::Answered(answer) => return Ok(replayed(answer)),
         Known::Other => return Err(reused()),
@@ -70,6 +73,21 @@ pub(super) async fn once(
     let answer = Answer { status: parts.status.as_u16(), location, body: body.to_vec() };
     let _ = tokio::task::spawn_blocking(move || turn.answered(&answer)).await;
     Ok(Response::from_parts(parts, Body::from(body)))
+}
+
+/// Begins a request; whoever sends one again while the first is still carried out waits for its answer.
+async fn begin(shared: &Shared, key: Key, request: Hash) -> Result<Known, Problem> {
+    let (mut ends, until) = (shared.answers.ends(), Instant::now() + WAIT_MAX);
+    loop {
+        ends.borrow_and_update();
+        let (answers, key) = (shared.answers.clone(), key.clone());
+        let begun = tokio::task::spawn_blocking(move || answers.begin(key, request)).await;
+        let known = begun.map_err(|_| unkept("it ended by a defect"))?.map_err(|error| unkept(&error.to_string()))?;
+        let waits = matches!(known, Known::Busy) && matches!(timeout_at(until, ends.changed()).await, Ok(Ok(())));
+        if !waits {
+            return Ok(known);
+        }
+    }
 }
 
 fn replayed(Answer { status, location, body }: Answer) -> Response {

@@ -35,8 +35,7 @@ impl<K: Copy + Eq + Hash> Paced<K> {
 
     /// Tells of those whose time has come, and of those that `tell` says cannot wait. Returns when the next one's comes.
     fn flush(&mut self, mut tell: impl FnMut(K, bool) -> Said) -> Option<Instant> {
-        if self.moved.is_empty() {
-            self.told.clear();
+        if self.moved.is_empty() && self.told.is_empty() {
             return None;
         }
         let (now, told) = (Instant::now(), &mut self.told);

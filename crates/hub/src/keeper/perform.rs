@@ -51,7 +51,7 @@ impl Keeper {
                 Effect::LockOrder { .. } | Effect::Accuse { .. } => self.bell.ring(),
                 Effect::DrawRound { round } => self.draw(round),
                 Effect::AcceptJob { ticket, job, tasks, reserved } => {
-                    self.ring_webhooks(job);
+                    self.ring_submitted(job);
                     if let Some(answer) = self.submissions.remove(&ticket) {
                         // A requester that has gone away finds its job by its idempotency key.
                         let _ = answer.send(Ok(Submitted { job, tasks, reserved }));
@@ -72,7 +72,7 @@ impl Keeper {
                 Effect::ArchiveJob { job } => {
                     self.outboxes.forget(job);
                     self.logs.close(job);
-                    self.ring_webhooks(job);
+                    self.ring_ended(job);
                     self.to_archive.push_back(job);
                 }
             }
@@ -138,18 +138,23 @@ impl Keeper {
         }
     }
 
-    /// Says to webhooks that a job was taken, or how it ended. Said twice, it is told once.
-    fn ring_webhooks(&self, job: JobId) {
+    /// Says to webhooks that a job was taken.
+    fn ring_submitted(&self, job: JobId) {
+        if let Some(summary) = self.core.job_summary(job) {
+            self.webhooks.ring(JobEvent::Submitted, summary.submitted_at, summary);
+        }
+    }
+
+    /// Says to webhooks how a job ended. Said twice, it is told once.
+    fn ring_ended(&self, job: JobId) {
         let Some(summary) = self.core.job_summary(job) else { return };
-        let (event, at) = match (JobEvent::of_end(&summary.state), summary.ended_at) {
-            (Some(event), Some(at)) => (event, at),
-            (Some(_), None) | (None, _) => (JobEvent::Submitted, summary.submitted_at),
-        };
-        self.webhooks.ring(event, at, summary);
+        if let Some((event, at)) = JobEvent::of_end(&summary.state).zip(summary.ended_at) {
+            self.webhooks.ring(event, at, summary);
+        }
     }
 
     /// Notes that an attempt runs, with what people call it where somebody watches.
-    fn note_started(&self, job: JobId, attempt: AttemptId) {
+    fn note_started(&mut self, job: JobId, attempt: AttemptId) {
         let Some(placed) = self.core.placed(attempt) else { return };
         let worker = self.announcer.watches(job).then(|| self.core.worker_name(placed.worker)).flatten();
         self.attempts.started(placed, worker.map(str::to_owned));

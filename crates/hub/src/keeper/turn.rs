@@ -198,6 +198,7 @@ impl Keeper {
         self.commit_and_apply(started, Answers::default())?;
         // What has ended is on disk; what goes on is known here alone.
         self.core.all_placed().into_iter().for_each(|placed| self.attempts.started(placed, None));
+        self.attempts.flush();
         let mut live_due = None;
         while *self.ending.borrow() == Ending::No {
             let commands = self.wait(live_due);
@@ -249,6 +250,8 @@ impl Keeper {
             self.core.apply(batch.at, event, &mut self.effects);
         }
         self.perform();
+        // Before anybody is told, so that whoever looks then finds it.
+        self.attempts.flush();
         for (worker, number) in answers.acknowledge {
             self.outboxes.acknowledge(worker, number);
         }
@@ -262,7 +265,7 @@ impl Keeper {
     }
 
     /// Notes the attempts that an event says are done. All others that end show in the effects.
-    fn note_delivered(&self, event: &Event) {
+    fn note_delivered(&mut self, event: &Event) {
         let Event::AttemptsFinished { worker, results, .. } = event else { return };
         let done = results.iter().filter(|result| matches!(result.outcome, Outcome::Done(_)));
         for result in done.filter(|result| self.core.holder(result.attempt) == Some(*worker)) {

@@ -29,7 +29,8 @@ pub(crate) struct Event {
 
 struct Watched {
     by: HashMap<u64, Arc<Inner>>,
-    /// The number of the last event before it was watched: everything after that was told.
+    /// The number of the last event before it was watched: everything after that was told. What happened just before was
+    /// not, and has no number.
     since: u64,
     /// Since when nobody watches it.
     left: Option<Instant>,
@@ -98,7 +99,7 @@ impl Board {
 
     /// Tells what came after an event, or that something was missed.
     fn catch_up(&self, mailbox: &Arc<Inner>, topics: &[Topic], after: u64) {
-        let untold = topics.iter().any(|topic| self.topics.get(topic).is_none_or(|watched| watched.since > after));
+        let untold = topics.iter().any(|topic| self.topics.get(topic).is_none_or(|watched| watched.since >= after));
         // What is not kept any more came after the event that was seen last.
         let forgotten = self.kept.len() >= KEPT_MAX && self.kept.front().is_some_and(|oldest| oldest.id > after + 1);
         if untold || forgotten || after > self.last {
