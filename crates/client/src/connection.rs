@@ -18,6 +18,12 @@ pub(crate) const ANSWER_BYTES_MAX: usize = 256 * 1024 * 1024;
 pub(crate) const SILENCE_MAX: Duration = Duration::from_secs(30);
 const CONNECT_TIME_MAX: Duration = Duration::from_secs(5);
 
+/// Chooses what encrypts, which has to be done before the first client is made.
+pub(crate) fn choose_tls() {
+    // Fails when somebody chose a provider before, which serves as well.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+}
+
 /// A hub, as a client reaches it. Clones share their connections.
 #[derive(Clone, Debug)]
 pub(crate) struct Connection {
@@ -36,8 +42,7 @@ impl Connection {
         if host.is_empty() || host.contains('/') || reqwest::Url::parse(url).is_err() {
             return refuse("write http://HOST:PORT");
         }
-        // Fails when somebody chose a provider before, which serves as well.
-        let _ = rustls::crypto::ring::default_provider().install_default();
+        choose_tls();
         let http =
             reqwest::Client::builder().no_proxy().connect_timeout(CONNECT_TIME_MAX).tcp_keepalive(SILENCE_MAX).build();
         let http = http.map_err(|source| Error::unreachable(url, source))?;

@@ -1,14 +1,16 @@
 //! A job's results as files in a folder. Run again, it keeps what is already right and goes on with the rest.
 //!
 //! A task's output is the file `NAME`; outputs of an array or of tiles are `NAME/INDEX`; tiles of 4 bytes a pixel
-//! are also put together as `NAME.png`; an output of several files is a folder of that name.
+//! are also put together as `NAME.png`; an output of several files is a folder of that name. Steps on the way to a
+//! rendering are not fetched: their pieces are many times what becomes of them.
 use std::path::{Path, PathBuf};
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 use gleaner_data::parcel;
 use gleaner_data::seal::Keys;
 use gleaner_wire::api::{GroupView, ResultView};
-use gleaner_wire::{BlobRef, Extent, JobId, Output};
+use gleaner_wire::render::on_the_way_to;
+use gleaner_wire::{BlobRef, Extent, JobId, Output, Runtime};
 
 use crate::data::{Attendant, HubData, Opens, Pull};
 use crate::{Client, Error, names, picture};
@@ -45,6 +47,9 @@ impl Client {
         let mut fetched = Fetched::default();
         let attendant = Attendant::of(self.data(), self.account()?, job, view.groups.len()).await?;
         for (group, keys) in view.groups.iter().zip(&attendant.keys().tasks) {
+            if is_on_the_way(group, &view.groups) {
+                continue;
+            }
             let place = folder.join(names::file_name(&group.name)?);
             let keys = keys.keys.output_secret().keys();
             self.fetch_group(job, group, &keys, &place, &mut fetched, &mut progress).await?;
@@ -91,6 +96,13 @@ impl Client {
         }
         Ok(())
     }
+}
+
+/// Whether a group is a step of a rendering that is one of the others.
+fn is_on_the_way(group: &GroupView, all: &[GroupView]) -> bool {
+    let renders = |group: &GroupView| group.runtime == Runtime::Blender;
+    let is_made = |name: &str| all.iter().any(|other| renders(other) && other.name == name);
+    renders(group) && on_the_way_to(&group.name).is_some_and(is_made)
 }
 
 async fn put_together(extent: Extent, place: &Path) -> Result<PathBuf, Error> {

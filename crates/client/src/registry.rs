@@ -4,6 +4,8 @@ use reqwest::{Client, Method, Response, StatusCode};
 use serde::Deserialize;
 use std::time::Duration;
 
+use crate::connection;
+
 const TIME_MAX: Duration = Duration::from_secs(30);
 const KINDS: &str = "application/vnd.oci.image.index.v1+json, application/vnd.oci.image.manifest.v1+json, \
     application/vnd.docker.distribution.manifest.list.v2+json, application/vnd.docker.distribution.manifest.v2+json";
@@ -95,6 +97,7 @@ pub async fn resolve(reference: &str) -> Result<String, RegistryError> {
         return Ok(exact(digest));
     }
     let unreachable = |source| RegistryError::Unreachable { host: name.host.clone(), source };
+    connection::choose_tls();
     let client = Client::builder().timeout(TIME_MAX).build().map_err(unreachable)?;
     let mut answer = ask(&client, &name, None).await.map_err(unreachable)?;
     if answer.status() == StatusCode::UNAUTHORIZED

@@ -122,11 +122,11 @@ impl Judge {
 }
 
 /// Judges for as long as this machine is shared: by the provider's wallet if its owner enrolled it, and by an account
-/// of the machine's own where tokens are free. There everybody works for the same orders, and the chain lets nobody
+/// of the machine's own where tokens are free or somebody has left one that is staked. There everybody works for the same orders, and the chain lets nobody
 /// judge an order that it works for.
 pub async fn attend(client: Client, purse: Purse, own: PathBuf) {
     let mut judge = Judge::new(client.clone(), purse.market.clone(), vec![purse.account.clone()]);
-    let mut enrolled = !purse.view.faucet;
+    let mut enrolled = !purse.view.faucet && !own.exists();
     loop {
         if !enrolled {
             match enrol(&client, own.clone()).await {

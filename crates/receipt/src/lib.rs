@@ -22,5 +22,5 @@ pub use job::{JobChecked, verify_job};
 pub use make::{Lot, Parts, make};
 pub use read::{ReadError, read};
 pub use reckon::losers;
-pub use sign::{Signatures, ordered, seal, sign_batch};
+pub use sign::{Signatures, ordered, public, seal, sign_batch};
 pub use verify::{Checked, Verifier, verify};

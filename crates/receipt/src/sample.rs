@@ -9,7 +9,8 @@ use gleaner_wire::check::Compared;
 use gleaner_wire::commit::Tree;
 use gleaner_wire::market::Market;
 use gleaner_wire::receipt::{
-    Answer, Audit, Claim, Commitment, Juror, Ordered, Placement, Poll, Record, Round, Seed, Side, TaskReceipt, claim_hash,
+    Answer, Audit, Claim, Commitment, Juror, Ordered, Placement, Poll, Record, Round, Seed, Side, TaskReceipt,
+    claim_hash,
 };
 use gleaner_wire::{
     Address, Amount, AttemptId, Check, DeviceKind, Hash, JobId, Micros, Millis, Order, SignedOrder, TaskId, WorkerKey,

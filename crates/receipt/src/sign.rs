@@ -69,6 +69,6 @@ impl Signatures {
 }
 
 /// The key that others know a signer by.
-pub(crate) fn public(key: &SigningKey) -> WorkerKey {
+pub fn public(key: &SigningKey) -> WorkerKey {
     WorkerKey(key.verifying_key().to_bytes())
 }

@@ -129,7 +129,7 @@ impl Scenario {
         }
         let mut jobs = job_plan::drawn(&mut chance, faults.calm_at_ms);
         data_plan::add_data(seed, &mut workers, &mut jobs);
-        market_plan::add_market(seed, &mut jobs);
+        market_plan::add_market(seed, faults.calm_at_ms, &mut jobs);
         let replay = format!("gleaner sim --seeds 1 --from {seed}");
         let chain = ChainPlan::drawn(seed, workers.len(), faults.calm_at_ms);
         let scenario = Self::with_fates(seed, replay, faults, workers, jobs, &mut chance).on(chain);

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use gleaner_core::{Core, Effect, Event, Session};
-use gleaner_wire::{AttemptId, Cause, JobId, Offer, Outcome, Output, Runtime, StartAttempt, WorkerId};
+use gleaner_wire::{AttemptId, Cause, JobId, Offer, Outcome, Output, Runtime, StartAttempt, TaskId, WorkerId};
 
 use crate::books::ensure;
 
@@ -45,6 +45,8 @@ pub(crate) struct TestBooks {
     outcome: Option<(WorkerId, u16, Runtime, bool)>,
     /// What was last saved of each task, by whoever had it.
     saved: BTreeMap<(JobId, u16, u32), Output>,
+    /// How often each task has begun anew because a result was refused that was built on what was saved.
+    refused: BTreeMap<(JobId, u16, u32), usize>,
 }
 
 impl TestBooks {
@@ -167,7 +169,7 @@ impl TestBooks {
     }
 
     /// An attempt is started.
-    pub fn start(&self, core: &Core, worker: WorkerId, start: &StartAttempt) -> Result<(), String> {
+    pub fn start(&mut self, core: &Core, worker: WorkerId, start: &StartAttempt) -> Result<(), String> {
         let known = self.workers.get(&worker).ok_or("an attempt on a worker that never joined")?;
         let (device, task) = (start.device, (start.job, start.group, start.index));
         let at = || format!("task {}.{}.{} on device {device} of worker {worker}", task.0, task.1, task.2);
@@ -178,6 +180,20 @@ impl TestBooks {
         ensure(passed, || format!("{}, which has passed no test", at()))?;
         // Whoever checks a result computes all of it.
         let saved = self.saved.get(&task).copied().filter(|_| !core.is_audit(start.attempt));
+        if saved.is_some() && start.checkpoint.is_none() && self.was_refused(core, task) {
+            self.saved.remove(&task);
+            return Ok(());
+        }
         ensure(saved == start.checkpoint, || format!("{} does not go on from where it was", at()))
+    }
+
+    /// Whether a result of a task was refused since it last began anew.
+    fn was_refused(&mut self, core: &Core, task: (JobId, u16, u32)) -> bool {
+        let (job, group, index) = task;
+        let proofs = core.proofs(job, 0, usize::MAX);
+        let ours = proofs.iter().filter(|proof| proof.task == TaskId { job, group, index } && !proof.verdict.pays());
+        let count = ours.count();
+        let before = self.refused.insert(task, count).unwrap_or(0);
+        count > before
     }
 }

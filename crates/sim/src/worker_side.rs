@@ -112,6 +112,7 @@ impl World<'_> {
             ToWorker::Acknowledge { batch, .. } => self.workers[worker as usize].acknowledge(batch),
             ToWorker::Invite(invitations) => self.invited(worker, &invitations),
             ToWorker::Reveal(asked) => self.open_bids(worker, &asked),
+            ToWorker::Earned(_) => {}
             ToWorker::Challenge { .. }
             | ToWorker::Refused { .. }
             | ToWorker::Spec { .. }

@@ -152,6 +152,9 @@ pub enum ToWorker {
         /// Within how long; then it is taken away.
         by_ms: Millis,
     },
+    /// What the worker has earned on this hub, ever: results are paid when they were checked, which may be long after they
+    /// were acknowledged.
+    Earned(Amount),
 }
 
 /// From worker to hub.

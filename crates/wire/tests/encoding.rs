@@ -63,6 +63,7 @@ fn to_worker() -> Vec<(ToWorker, &'static str)> {
         (ToWorker::Invite(vec![invitation()]), INVITE),
         (ToWorker::Reveal(vec![(AuctionId(300), 1)]), "0b01ac0201"),
         (ToWorker::Yield { attempt: AttemptId(5), by_ms: Millis(10_000) }, "0c05904e"),
+        (ToWorker::Earned(Amount(300)), "0dac02"),
     ]
 }
 

@@ -180,7 +180,7 @@ impl Agent {
             }
             ToWorker::Acknowledge { batch, earned } => {
                 self.on_acknowledge(batch);
-                self.earned.send_if_modified(|known| std::mem::replace(known, earned) != earned);
+                self.note_earned(earned);
             }
             ToWorker::Forget(job) => self.groups().retain(|(of, _), _| *of != job),
             ToWorker::Paused(paused) => {
@@ -188,10 +188,15 @@ impl Agent {
             }
             ToWorker::Invite(invitations) => self.on_invite(invitations),
             ToWorker::Reveal(asked) => self.bidding.open(&asked),
+            ToWorker::Earned(earned) => self.note_earned(earned),
             // Only the owner wants to know, and the session tells.
             ToWorker::Screened { .. } => {}
         }
         Ok(None)
+    }
+
+    fn note_earned(&self, earned: Amount) {
+        self.earned.send_if_modified(|known| std::mem::replace(known, earned) != earned);
     }
 
     /// Bids are thought about beside everything else: the owner's own command may take its time.

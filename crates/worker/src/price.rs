@@ -90,8 +90,12 @@ pub async fn market(hub: &str) -> Result<Market, Error> {
 
 /// Follows the market for as long as it is polled.
 pub async fn follow(hub: &str, known: &watch::Sender<Market>) {
+    follow_every(hub, known, MARKET_EVERY).await;
+}
+
+async fn follow_every(hub: &str, known: &watch::Sender<Market>, usually: Duration) {
     loop {
-        let every = if known.borrow().is_empty() { UNKNOWN_EVERY } else { MARKET_EVERY };
+        let every = if known.borrow().is_empty() { usually.min(UNKNOWN_EVERY) } else { usually };
         // Not all workers at once, not even those of a hub that came back.
         let chance = f64::from(getrandom::u32().unwrap_or(u32::MAX / 2)) / f64::from(u32::MAX);
         sleep(every / 2 + every.mul_f64(chance)).await;
@@ -109,7 +113,10 @@ mod tests {
     use super::*;
     use crate::self_test::unknown_device;
     use gleaner_machine::inventory::Memory;
+    use gleaner_wire::prices::PriceView;
     use gleaner_wire::{ByteSize, DeviceKind, Runtime, RuntimeOffer};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
 
     fn card() -> Device {
         Device { memory: Memory::Own(None), ..unknown_device(DeviceKind::Nvidia, "card") }
@@ -156,6 +163,46 @@ mod tests {
         assert_eq!(measured, 117_648 + 1177, "and one in a hundred more");
         assert!(measured < rated, "{rated}");
         assert_eq!(asked(TARIFF, 500_000, &[Some(100)]).0, 500_000);
+    }
+
+    #[tokio::test]
+    async fn a_market_that_moves_is_followed() {
+        let asked = Arc::new(AtomicU64::new(0));
+        let answer = move || {
+            let price = Amount(50_000 + asked.fetch_add(1, Ordering::Relaxed));
+            let class = class(Runtime::Wgsl, Band::From20);
+            std::future::ready(axum::Json([PriceView {
+                class,
+                kind: class.kind,
+                runtime: class.runtime,
+                memory_min: class.band.least(),
+                per_second: price,
+                per_hour: price,
+                lowest: None,
+                median: None,
+                slots: 1,
+                busy: 0,
+                waiting: 0,
+                pressure: 0,
+            }]))
+        };
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let hub = format!("http://{}", listener.local_addr().expect("an address"));
+        let router = axum::Router::new().route("/api/v1/prices", axum::routing::get(answer));
+        let server = tokio::spawn(async move { axum::serve(listener, router).await });
+        let known = watch::Sender::new(Market::new());
+        let mut seen = known.subscribe();
+        let looking = async {
+            for price in [50_000, 50_001, 50_002] {
+                seen.changed().await.expect("it is followed");
+                assert_eq!(suggested(&seen.borrow_and_update(), &offer()), Some(Amount(price)));
+            }
+        };
+        tokio::select! {
+            () = looking => {}
+            () = follow_every(&hub, &known, Duration::from_millis(10)) => unreachable!("it never ends"),
+        }
+        server.abort();
     }
 
     #[test]

@@ -141,7 +141,8 @@ impl Sessions<'_> {
             | ToWorker::Screened { .. }
             | ToWorker::Invite(_)
             | ToWorker::Reveal(_)
-            | ToWorker::Yield { .. } => return Err(lost(NO_SENSE)),
+            | ToWorker::Yield { .. }
+            | ToWorker::Earned(_) => return Err(lost(NO_SENSE)),
         };
         let hello = ToHub::Hello {
             protocol: PROTOCOL,
@@ -168,7 +169,8 @@ impl Sessions<'_> {
             | ToWorker::Screened { .. }
             | ToWorker::Invite(_)
             | ToWorker::Reveal(_)
-            | ToWorker::Yield { .. } => Err(lost(NO_SENSE)),
+            | ToWorker::Yield { .. }
+            | ToWorker::Earned(_) => Err(lost(NO_SENSE)),
         }
     }
 

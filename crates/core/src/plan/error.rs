@@ -25,7 +25,7 @@ pub enum Reason {
     #[error("this must be 1 to {0} printable characters")]
     Text(usize),
     /// Not usable as a file name.
-    #[error("`{0}` is not a name: use 1 to 64 letters, digits, - and _")]
+    #[error("`{0}` is not a name: use 1 to 64 letters, digits, -, _ and dots inside")]
     Name(String),
     /// Used before.
     #[error("the name `{0}` is used twice")]

@@ -12,5 +12,5 @@ pub(crate) use draw::lot;
 pub use draw::{Candidate, REFEREE_LOT, WHOLE, auditors, is_selected, piece};
 pub use policy::Policy;
 pub use poll::{Last, Step, Vote, last_word};
-pub use rate::{Mark, RateView, Record, exposure_max, rate, rate_needed};
+pub use rate::{Mark, RateView, Record, exposure_max, floor, rate, rate_needed};
 pub use tolerance::{Known, Pair, SEEN_MIN, Tolerances};

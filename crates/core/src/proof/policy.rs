@@ -6,11 +6,14 @@ use super::draw::WHOLE;
 /// How often is checked, and how polls decide. Shares are in millionths.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Policy {
-    /// The least rate at which a worker's results are audited, however good its record.
+    /// The least rate at which a worker's results are audited, however good its record; as much again for each wrong answer.
     pub floor: u32,
     /// A new worker is audited on everything; after this many good verdicts on one in two, after twice as many more on
     /// one in four, and so on.
     pub halving: u32,
+    /// The rate up to which unpaid work may raise a worker's before it gets no more work: results of a device take a minute or
+    /// so to be drawn, and whoever has several must not stand still for that.
+    pub stretch: u32,
     /// The share of auditors that is reckoned to be honest when a rate is weighed against a stake: with a colluding one an
     /// audit finds nothing.
     pub honest: u32,
@@ -46,8 +49,9 @@ impl Policy {
 impl Default for Policy {
     fn default() -> Self {
         Self {
-            floor: 45_000,
+            floor: 44_000,
             halving: 8,
+            stretch: 150_000,
             honest: 700_000,
             trusted: 100_000,
             poll: 11,

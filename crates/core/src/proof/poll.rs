@@ -154,7 +154,11 @@ mod tests {
         assert_eq!(clear.count(&[8, 3]), Step::Again);
         assert_eq!(clear.next_poll(), Some(2));
         assert_eq!(clear.count(&[11, 0]), Step::Decided(Side::Claim));
-        assert_eq!((clear.next_poll(), clear.count(&[0, 11])), (None, Step::Decided(Side::Claim)), "what is decided stays so");
+        assert_eq!(
+            (clear.next_poll(), clear.count(&[0, 11])),
+            (None, Step::Decided(Side::Claim)),
+            "what is decided stays so"
+        );
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Two rules, and the stricter one holds. By its record: a new worker is audited on everything, each good verdict lowers the
 //! rate down to a floor, one bad verdict resets it. By its stake: the rate is never below what makes cheating a loss, where
 //! what is lost is not the whole stake but the part that a verdict can take. The second rule is turned around to bound
-//! what a worker has unpaid, so that the record's rate is enough.
+//! what a worker has unpaid, so that its rate stays within a limit.
 use gleaner_wire::Amount;
 use serde::{Deserialize, Serialize};
 
@@ -55,7 +55,12 @@ impl Record {
 pub fn rate(record: &Record, policy: &Policy) -> u32 {
     let patience = u64::from(policy.halving.max(1)) * (1 + u64::from(record.bad));
     let rate = u64::from(WHOLE) * patience / (patience + u64::from(record.good));
-    u32::try_from(rate).unwrap_or(WHOLE).clamp(policy.floor.min(WHOLE), WHOLE)
+    u32::try_from(rate).unwrap_or(WHOLE).clamp(floor(record, policy), WHOLE)
+}
+
+/// The least rate for a record, however many good marks there are: that of the policy, and as much again for each bad mark.
+pub fn floor(record: &Record, policy: &Policy) -> u32 {
+    policy.floor.saturating_mul(record.bad.saturating_add(1)).min(WHOLE)
 }
 
 /// The least rate with rate × lost > (1 − rate) × gain; everything, if no rate below it will do.
@@ -93,7 +98,8 @@ pub struct RateView {
     pub loses: Amount,
     /// What it has unpaid.
     pub exposure: Amount,
-    /// What it may have unpaid at the rate of its record; a single task may go beyond, at a higher rate.
+    /// What it may have unpaid: as much as raises its rate to the policy's limit, or as its record's rate allows. A single task
+    /// may go beyond, at a higher rate.
     pub exposure_max: Amount,
 }
 
@@ -105,7 +111,7 @@ impl RateView {
         let (needed, whole) = (u64::from(rate_needed(loses, exposure)), u64::from(WHOLE));
         let by_stake = (needed * whole).div_ceil(u64::from(policy.honest.max(1))).min(whole);
         let by_stake = u32::try_from(by_stake).expect("at most the whole");
-        let exposure_max = exposure_max(loses, policy.found(by_record));
+        let exposure_max = exposure_max(loses, policy.found(by_record.max(policy.stretch)));
         let record = *record;
         Self { rate: by_record.max(by_stake), by_record, by_stake, record, loses, exposure, exposure_max }
     }
@@ -154,14 +160,13 @@ mod tests {
         assert_eq!(rate(&record, &policy), WHOLE);
         let again = after(&[Mark::Bad, Mark::Good, Mark::Good, Mark::Good]);
         assert!(rate(&again, &policy) > rate(&after(&[Mark::Good; 3]), &policy));
+        let caught = Record { good: u32::MAX, bad: 1, ..Record::default() };
+        assert_eq!(rate(&caught, &policy), 2 * policy.floor, "and never as much of it");
     }
 
     #[test]
     fn an_answer_that_was_given_up_takes_a_good_one_back() {
-        assert_eq!(
-            after(&[Mark::Good, Mark::GivenUp, Mark::GivenUp]),
-            Record { given_up: 2, ..Record::default() }
-        );
+        assert_eq!(after(&[Mark::Good, Mark::GivenUp, Mark::GivenUp]), Record { given_up: 2, ..Record::default() });
     }
 
     #[test]
@@ -202,12 +207,12 @@ mod tests {
         }
 
         #[test]
-        fn within_the_exposure_the_rate_of_the_record_is_enough(good in 0..500_u32, lost in 1_000_000..u64::MAX / 8) {
+        fn within_the_exposure_a_rate_within_the_limit_is_enough(good in 0..500_u32, lost in 1_000_000..u64::MAX / 8) {
             let (policy, record) = (Policy::default(), Record { good, ..Record::default() });
             let idle = RateView::of(&policy, &record, Amount(lost), Amount::ZERO);
             let full = RateView::of(&policy, &record, Amount(lost), idle.exposure_max);
             // Rates are whole millionths, so the last one may be needed for rounding.
-            prop_assert!(full.by_stake <= full.by_record + 2, "{full:?}");
+            prop_assert!(full.by_stake <= full.by_record.max(policy.stretch) + 2, "{full:?}");
             prop_assert!(!full.may_take(Amount(1)));
         }
     }

@@ -100,9 +100,8 @@ impl Tolerances {
     pub fn of(&self, requester: u32, check: Check) -> impl Iterator<Item = (&Pair, Known)> {
         let first = Pair::of(requester, check, "", "");
         let hash = first.check;
-        let theirs = self.pairs.range(first..).take_while(move |(pair, _)| {
-            (pair.requester, pair.check) == (requester, hash)
-        });
+        let theirs =
+            self.pairs.range(first..).take_while(move |(pair, _)| (pair.requester, pair.check) == (requester, hash));
         theirs.map(|(pair, sketch)| (pair, Known { seen: sketch.seen, tolerated: self.tolerated(pair) }))
     }
 }

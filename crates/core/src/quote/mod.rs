@@ -67,15 +67,7 @@ impl Core {
     pub fn quote(&self, now: Millis, mut graph: Graph) -> Result<QuoteView, TooManyKinds> {
         let work = graph.work();
         self.choose_engine(&mut graph);
-        let mut kinds: BTreeMap<&Needs, Suitable> = BTreeMap::new();
-        for group in &graph.groups {
-            if !kinds.contains_key(&group.needs) {
-                if kinds.len() >= KINDS_MAX {
-                    return Err(TooManyKinds);
-                }
-                kinds.insert(&group.needs, self.suitable(&group.needs, graph.market.tier));
-            }
-        }
+        let kinds = self.kinds(&graph)?;
         let lengths: Vec<_> = graph.groups.iter().map(|group| self.lengths_of(group)).collect();
         let of = |prefer| -> Vec<Option<Reckoned>> {
             let groups = graph.groups.iter().zip(&lengths);
@@ -106,6 +98,20 @@ impl Core {
             choices: by_prefer.iter().map(|(prefer, groups)| promise.choice(*prefer, groups)).collect(),
             groups,
         })
+    }
+
+    /// Everybody here who could do the tasks, by what they need.
+    fn kinds<'a>(&self, graph: &'a Graph) -> Result<BTreeMap<&'a Needs, Suitable>, TooManyKinds> {
+        let mut kinds: BTreeMap<&Needs, Suitable> = BTreeMap::new();
+        for group in &graph.groups {
+            if !kinds.contains_key(&group.needs) {
+                if kinds.len() >= KINDS_MAX {
+                    return Err(TooManyKinds);
+                }
+                kinds.insert(&group.needs, self.suitable(&group.needs, graph.market.tier));
+            }
+        }
+        Ok(kinds)
     }
 
     /// How long a group's last result waits for its check.

@@ -29,3 +29,4 @@ mod share;
 mod shares;
 mod stragglers;
 mod tiers;
+mod tolerances;

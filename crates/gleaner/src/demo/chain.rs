@@ -9,6 +9,7 @@ use gleaner_chain::sender::Sender;
 use gleaner_chain::{Account, Node, deploy, wallet};
 use gleaner_wire::Amount;
 
+use super::liar;
 use super::money::provider;
 use crate::failure::Advice;
 use crate::output::say;
@@ -17,7 +18,7 @@ use crate::output::say;
 const TOKENS: Amount = Amount::gln(1000);
 /// What the hub stakes: enough for a hundred orders at a time.
 const HUB_STAKE: Amount = Amount::gln(500);
-/// What each worker stakes.
+/// What each worker and each judge stakes.
 const WORKER_STAKE: Amount = Amount::gln(100);
 
 /// A chain that is ready for the demo.
@@ -40,8 +41,11 @@ pub async fn prepare(url: &str, folder: &Path, workers: u32) -> Result<Ready> {
     let hub = wallet::own(&folder.join("hub/chain/hub.json"))?;
     let requester = wallet::own(&folder.join("wallet.json"))?;
     let mut all = vec![voter.clone(), deployer.clone(), hub.clone(), requester.clone()];
-    let providers = (1..=workers).map(|number| provider(folder, number)).collect::<Result<Vec<_>>>()?;
-    all.extend(providers.iter().cloned());
+    let judges = (workers + 1..=workers + liar::WORKERS).map(|number| judge(folder, number));
+    let judges = judges.collect::<Result<Vec<_>>>()?;
+    let providers = (1..=workers + liar::WORKERS).map(|number| provider(folder, number));
+    let providers = providers.collect::<Result<Vec<_>>>()?;
+    all.extend(providers.iter().chain(&judges).cloned());
     for account in &all {
         remote.give_gas(account.address()).await.map_err(|error| {
             let help = "the demo needs a node for development that gives gas away, such as anvil";
@@ -52,7 +56,7 @@ pub async fn prepare(url: &str, folder: &Path, workers: u32) -> Result<Ready> {
     let genesis = Genesis::preset("hub")?.with_timings("local")?;
     let deployment = deploy::deploy(&sender, &deployer, &genesis, voter.address()).await?;
     let market = Market::new(node, deployment);
-    for account in providers.iter().chain([&hub, &requester]) {
+    for account in providers.iter().chain(&judges).chain([&hub, &requester]) {
         sender.send(&voter, &market.transfer(account.address(), TOKENS)).await?;
     }
     let stakes = providers.iter().map(|provider| (provider, WORKER_STAKE)).chain([(&hub, HUB_STAKE)]);
@@ -61,10 +65,20 @@ pub async fn prepare(url: &str, folder: &Path, workers: u32) -> Result<Ready> {
         sender.send(account, &call).await?;
         sender.send(account, &market.allow(hub.address(), stake)).await?;
     }
+    // Where tokens are free, machines enrol accounts to judge by themselves. Whoever works for an order cannot judge it.
+    for judge in &judges {
+        let call = market.stake_with_permit(judge, WORKER_STAKE).await?;
+        sender.send(judge, &call).await?;
+        sender.send(judge, &market.enroll()).await?;
+    }
     let file = write(folder, &market)?;
-    // A node for development makes no block by itself, so that the draw of audits would wait for ever.
-    let options = ["--trust-workers", "--chain", url, "--deployment"].map(str::to_owned);
+    let options = ["--no-tests", "--chain", url, "--deployment"].map(str::to_owned);
     Ok(Ready { options: options.into_iter().chain([file.display().to_string()]).collect(), voter })
+}
+
+/// The account by which a worker's machine judges what others are accused of.
+fn judge(folder: &Path, number: u32) -> Result<Account> {
+    Ok(wallet::own(&folder.join("workers").join(number.to_string()).join("judge.json"))?)
 }
 
 fn write(folder: &Path, market: &Market) -> Result<PathBuf> {

@@ -18,6 +18,8 @@ use crate::progress::{Progress, spinner};
 use crate::watch::Watch;
 use crate::{order, words};
 
+/// Workers that join for it; the last of them lies.
+pub const WORKERS: u32 = 3;
 const PROGRAM: &[u8] = include_bytes!("../../../../examples/array/primes.wasm");
 /// A dozen short tasks, so that everybody gets some.
 const JOB: &str = r#"
@@ -43,8 +45,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(250);
 pub async fn show(network: &mut Network, money: &Money, scratch: &Path) -> Result<String> {
     say("Three more workers join, and the last of them lies: it changes a byte of each of its results.");
     let joining = spinner("the new workers test their devices");
-    network.add_worker(&[])?;
-    network.add_worker(&[])?;
+    for _ in 1..WORKERS {
+        network.add_worker(&[])?;
+    }
     let number = network.add_worker(&["--lie", "altered"])?;
     let workers = network.ready().await;
     joining.finish_and_clear();

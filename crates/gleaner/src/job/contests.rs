@@ -90,7 +90,9 @@ fn tolerance_line(view: &ToleranceView) -> String {
     let compared = format!("{} compared", words::count(u64::from(*seen), "result"));
     let may = match tolerated {
         None => format!("are not judged against each other yet: {compared} of {needed}"),
-        Some(_) if seen < needed => format!("may differ by what the check tolerates; {compared} of {needed} to learn more"),
+        Some(_) if seen < needed => {
+            format!("may differ by what the check tolerates; {compared} of {needed} to learn more")
+        }
         Some(tolerated) => {
             let times = tolerated / (TOLERATED / 100);
             format!("may differ by {}.{:02} of what the check tolerates; {compared}", times / 100, times % 100)

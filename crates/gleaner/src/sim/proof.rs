@@ -73,7 +73,7 @@ fn cells(row: &Row) -> [String; 9] {
         percent(outcome.wrong_paid, 4),
         percent(outcome.overhead, 2),
         grouped(outcome.false_slashings),
-        thousandths(outcome.profit_milli),
+        millionths(outcome.profit_micro),
         out,
         thousandths(i64::try_from(outcome.wrong_each_milli).unwrap_or(i64::MAX)),
         goal.to_owned(),
@@ -101,6 +101,13 @@ fn thousandths(value: i64) -> String {
     format!("{sign}{}.{:02}", grouped(hundredths / 100), hundredths % 100)
 }
 
+/// Millionths with four decimals, so that a small loss is not taken for none.
+fn millionths(value: i64) -> String {
+    let sign = if value < 0 { "-" } else { "" };
+    let parts = value.unsigned_abs().div_ceil(100);
+    format!("{sign}{}.{:04}", grouped(parts / 10_000), parts % 10_000)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -110,5 +117,6 @@ mod tests {
         assert_eq!((percent(189, 4), percent(45_000, 1)), ("0.0189 %".to_owned(), "4.5 %".to_owned()));
         let shown = [-135_437, -25, 0, 5366].map(thousandths);
         assert_eq!(shown, ["-135.44", "-0.03", "0.00", "5.37"]);
+        assert_eq!([-29_264_000, -40, 0].map(millionths), ["-29.2640", "-0.0001", "0.0000"]);
     }
 }

@@ -35,7 +35,12 @@ fn caught(network: &Network) -> JobView {
     }
     for command in ["show", "explain"] {
         let shown = network.run(&["job", command, "1"]).succeeded().stdout;
-        let told = ["was contested: others computed something else", &format!("{LIAR} delivered "), "; it was wrong", "poll 1: 0 for the claim, 3 for answer 1"];
+        let told = [
+            "was contested: others computed something else",
+            &format!("{LIAR} delivered "),
+            "; it was wrong",
+            "poll 1: 0 for the claim, 3 for answer 1",
+        ];
         for words in told {
             assert!(shown.contains(words), "{words} is missing in `job {command}` of an ended job:\n{shown}");
         }

@@ -30,6 +30,15 @@ struct Outside {
 impl Outside {
     /// `later` seconds pass between the deployment and the network's start.
     fn start(later: u64) -> Self {
+        Self::with(later, "--no-tests")
+    }
+
+    /// The same with a hub that takes results as they come. One that checks them waits for a chain that is away.
+    fn trusting() -> Self {
+        Self::with(0, "--trust-workers")
+    }
+
+    fn with(later: u64, option: &str) -> Self {
         let runtime = tokio::runtime::Runtime::new().expect("a runtime");
         let state = tempfile::tempdir().expect("a folder");
         let file = state.path().join("anvil.json");
@@ -42,8 +51,7 @@ impl Outside {
                 let file = folder.join("deployment.json");
                 std::fs::write(&file, serde_json::to_string(&deployed.deployment).expect("JSON")).expect("written");
                 market = Some(deployed);
-                // These tests are about money. Where results are checked, they wait for a chain that is away.
-                let options = ["--trust-workers", "--chain", &anvil.url(), "--deployment", &file.display().to_string()];
+                let options = [option, "--chain", &anvil.url(), "--deployment", &file.display().to_string()];
                 options.map(str::to_owned).into()
             },
             1,
@@ -113,7 +121,7 @@ fn job(tasks: u32) -> String {
 
 #[test]
 fn work_goes_on_while_the_chain_is_away_for_an_hour_and_is_paid_once() {
-    let mut outside = Outside::start(0);
+    let mut outside = Outside::trusting();
     outside.network.write("program.wasm", programs::patterned(200, 100));
     let job = outside.network.submit("job.toml", &job(60));
     outside.network.wait_for_job(job, |view| view.summary.done >= 1);
@@ -132,6 +140,24 @@ fn work_goes_on_while_the_chain_is_away_for_an_hour_and_is_paid_once() {
     let found: ReconcileView =
         outside.network.ask(async |client| client.get("/reconcile").await).expect("the hub answers");
     assert!(found.agrees, "{:?}", found.differences);
+}
+
+#[test]
+fn results_that_are_checked_wait_for_a_chain_that_is_away() {
+    let mut outside = Outside::start(0);
+    outside.network.write("program.wasm", programs::patterned(200, 100));
+    let job = outside.network.submit("job.toml", &job(40));
+    outside.network.wait_for_job(job, |view| view.summary.done >= 1);
+    outside.anvil.stop(true);
+    let waits = outside.network.wait_for_job(job, |view| view.groups.iter().any(|group| group.unchecked > 0));
+    assert_eq!(waits.summary.state, JobState::Running, "nothing is done that was not drawn");
+    outside.anvil.restart();
+    outside.runtime.block_on(outside.anvil.ask("anvil_setNextBlockBaseFeePerGas", json!(["0x2540be400"])));
+    let done = outside.network.wait_for_job(job, |view| view.summary.state == JobState::Done);
+    assert_eq!(done.summary.done, 40);
+    let view = outside.until("it is settled", || outside.settlement(job).filter(|view| view.closed));
+    let paid = outside.runtime.block_on(outside.market.payments_of(view.settlement.order)).expect("payments");
+    assert_eq!(paid.iter().map(|payment| payment.gross.0).sum::<u64>(), done.summary.spent.0);
 }
 
 #[test]

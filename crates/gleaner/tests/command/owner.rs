@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::network::Network;
 use crate::programs;
+use gleaner_wire::Amount;
 use gleaner_wire::api::JobState;
 
 /// A game on the device.
@@ -69,6 +70,26 @@ fn a_game_gets_the_device_and_its_task_goes_on_elsewhere() {
     assert_eq!(view.summary.state, JobState::Done, "{view:?}");
     std::fs::write(folder.join("simulated-device.toml"), NOTHING).expect("written");
     said(&network, "is shared again");
+}
+
+#[test]
+fn a_measured_draw_moves_the_price_while_the_worker_is_connected() {
+    let mut network = Network::start(0);
+    let url = network.url();
+    let folder = first_worker(&network, "tariff = \"0.36 EUR\"\ngln_price = \"0.10 EUR\"\n");
+    std::fs::write(folder.join("simulated-device.toml"), "watts = 300\n").expect("written");
+    network.start_worker_with(&url, &OPTIONS, &[]);
+    let asked = |network: &Network| network.wait_for_workers(1)[0].offer.devices[0].price_per_second;
+    assert_eq!(asked(&network), Amount(111_765), "95 W, which nobody has measured");
+    network.write("program.wasm", programs::endless());
+    let job = "name = \"long\"\n[[task]]\nname = \"long\"\nruntime = \"wasm\"\nprogram = \"program.wasm\"\n";
+    let job = network.submit("job.toml", job);
+    let _attending = network.attend(job);
+    let told = said(&network, "from now on");
+    assert!(told.contains("device 0 costs 1.2832992 GLN an hour"), "{told}");
+    wait("the hub knows the price", || (asked(&network) == Amount(356_472)).then_some(()));
+    let running = network.wait_for_job(job, |view| view.summary.running == 1);
+    assert!(running.failures.is_empty(), "what runs goes on: {running:?}");
 }
 
 #[test]

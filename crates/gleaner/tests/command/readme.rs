@@ -85,5 +85,6 @@ fn a_still_is_rendered_as_the_readme_says() {
     }
     let files = walk(&network.folder().join("out"));
     let [picture] = &files[..] else { panic!("{files:?}") };
+    assert!(picture.ends_with("out/still/000003.png"), "and nothing of what was on the way to it: {files:?}");
     assert!(std::fs::read(picture).expect("a picture").starts_with(b"\x89PNG"));
 }

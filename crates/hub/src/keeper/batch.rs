@@ -98,7 +98,11 @@ impl Keeper {
                     batch.events.push(Event::Saved { worker, attempt, checkpoint });
                 }
             }
-            Report::Held(held) => self.take_held(worker, held, batch),
+            Report::Held(held) => {
+                self.take_held(worker, held, batch);
+                // Now and then, however often it is paid.
+                self.outboxes.tell_earned(worker, self.core.earned(worker));
+            }
             Report::Bids(bids) => batch.events.push(Event::BidsSealed { worker, bids }),
             Report::Reveals(bids) => batch.events.push(Event::BidsOpened { worker, bids }),
             Report::Data(held) => batch.events.push(Event::Holds { worker, held }),

@@ -3,7 +3,8 @@ use super::Outgoing;
 use bytes::Bytes;
 use gleaner_core::{Core, Session};
 use gleaner_wire::{
-    AttemptId, AuctionId, BIDS_MAX, Invitation, JobId, MESSAGE_BYTES_MAX, StartAttempt, ToWorker, WorkerId, encode,
+    Amount, AttemptId, AuctionId, BIDS_MAX, Invitation, JobId, MESSAGE_BYTES_MAX, StartAttempt, ToWorker, WorkerId,
+    encode,
 };
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -86,6 +87,8 @@ struct Connection {
     invitations: Vec<Invitation>,
     reveals: Vec<(AuctionId, u16)>,
     acknowledge: Option<u64>,
+    /// What it was last told that it has earned.
+    earned: Amount,
     close: Option<String>,
     touched: bool,
 }
@@ -129,6 +132,7 @@ impl Outboxes {
             invitations: Vec::new(),
             reveals: Vec::new(),
             acknowledge: None,
+            earned: Amount::ZERO,
             close: None,
             touched: false,
         };
@@ -204,6 +208,16 @@ impl Outboxes {
         }
     }
 
+    /// Tells a worker what it has earned, if that is news.
+    pub(super) fn tell_earned(&mut self, worker: WorkerId, earned: Amount) {
+        if self.connection(worker).is_some_and(|connection| connection.earned != earned)
+            && let Some(connection) = self.touch(worker)
+        {
+            connection.earned = earned;
+            connection.says.push(ToWorker::Earned(earned));
+        }
+    }
+
     /// Tells every worker that knows of a job that it has ended.
     pub(super) fn forget(&mut self, job: JobId) {
         for worker in self.informed.remove(&job).unwrap_or_default() {
@@ -260,7 +274,8 @@ impl Connection {
         let mut sent = true;
         // First, so that a worker whose table is full has room for what it is to start.
         if let Some(batch) = self.acknowledge.take() {
-            sent &= self.backlog.push(&ToWorker::Acknowledge { batch, earned: core.earned(worker) });
+            self.earned = core.earned(worker);
+            sent &= self.backlog.push(&ToWorker::Acknowledge { batch, earned: self.earned });
         }
         for (job, group) in self.new_specs.drain(..) {
             if let Some(spec) = core.spec(job, group) {
@@ -366,7 +381,7 @@ mod tests {
             messages.iter().map(|message| if let ToWorker::Start(starts) = message { starts.len() } else { 0 });
         assert_eq!(counts.sum::<usize>(), 2000);
         assert!(messages.len() < 6, "{}", messages.len());
-        let earned = gleaner_wire::Amount::ZERO;
+        let earned = Amount::ZERO;
         assert_eq!(messages[0], ToWorker::Acknowledge { batch: 4, earned }, "room is made before it is needed");
     }
 }

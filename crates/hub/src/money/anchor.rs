@@ -4,9 +4,8 @@
 //! keeps is the one that counts, so that there is one seed for each round whatever happens.
 use super::{Money, Trouble};
 use gleaner_chain::beacon::{self, Beacon, Found};
-use gleaner_chain::market::Call;
 use gleaner_chain::outbox::Status;
-use gleaner_chain::primitives::{B256, Bytes};
+use gleaner_chain::primitives::B256;
 use gleaner_wire::Hash;
 use std::time::Duration;
 
@@ -97,16 +96,5 @@ impl Money {
             Found::Nowhere if node.height().await? <= block.saturating_add(LOST_AFTER_BLOCKS) => Ok(Some(Step::Wait)),
             Found::Nowhere => Ok(None),
         }
-    }
-
-    /// Has a block made where blocks are made for transactions only, by a transaction to oneself that says nothing.
-    /// Elsewhere the next block comes by itself.
-    pub(super) async fn nudge(&self) -> Result<(), Trouble> {
-        if self.stands_still {
-            let height = self.market.node.height().await?;
-            let call = Call { to: self.account.address(), data: Bytes::new() };
-            self.desk.send_once(&format!("nudge:{height}"), &call)?;
-        }
-        Ok(())
     }
 }

@@ -69,7 +69,8 @@ fn case_view(closed: Closed, open: &[DisputeView]) -> CaseView {
             None => CaseStage::Waiting,
         },
     };
-    let (provider, taken) = (gleaner_wire::Address(provider.into_array()), if stage == CaseStage::Slashed { taken } else { Amount::ZERO });
+    let (provider, taken) =
+        (gleaner_wire::Address(provider.into_array()), if stage == CaseStage::Slashed { taken } else { Amount::ZERO });
     CaseView { job, provider, evidence, dispute, stage, taken, transaction }
 }
 

@@ -1,8 +1,8 @@
 //! The draw of rounds: their claims are fixed on the chain, and the block after that is chance.
 use super::Money;
 use gleaner_chain::order::Domain;
-use gleaner_wire::commit::Tree;
 use gleaner_wire::Hash;
+use gleaner_wire::commit::Tree;
 
 impl Money {
     /// What lots are drawn from for a round with these claims, and the proof of where it comes from.

@@ -15,6 +15,7 @@ mod engage;
 mod faucet;
 mod fiat;
 mod lock;
+mod nudge;
 mod open;
 mod reconcile;
 mod rewards;
@@ -46,6 +47,7 @@ use gleaner_chain::market::{Market, ReadError};
 use gleaner_chain::order::{Domain, Order};
 use gleaner_chain::primitives::Bytes;
 use gleaner_wire::{JobId, SignedOrder};
+use nudge::Stillness;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -74,6 +76,8 @@ pub(crate) struct Money {
     confirmations: u64,
     /// Whether the chain makes blocks for transactions only.
     stands_still: bool,
+    /// How long the chain has been at its height, on one that may do so as well.
+    stillness: Stillness,
     /// Where clients reach the chain.
     url: String,
     /// How often the chain may be asked while something is on its way.

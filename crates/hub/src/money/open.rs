@@ -3,6 +3,7 @@ use super::desk::Desk;
 use super::docket::{Docket, Error as DocketError};
 use super::faucet::Faucet;
 use super::fiat::{FiatConfig, Till};
+use super::nudge::Stillness;
 use super::{Bell, Money};
 use crate::journal::Archive;
 use gleaner_chain::deploy::{self, Deployment};
@@ -212,6 +213,7 @@ pub(crate) async fn open(
         disputes: Mutex::new(Vec::new()),
         confirmations,
         stands_still,
+        stillness: Stillness::default(),
         url,
         pace,
         approvals: Mutex::new(BTreeMap::new()),

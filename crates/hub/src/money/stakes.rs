@@ -2,8 +2,8 @@
 use super::clerk::Clerk;
 use super::{Money, Trouble, convert};
 use crate::keeper::Handle;
-use gleaner_core::Event;
 use gleaner_chain::order::Order;
+use gleaner_core::Event;
 use gleaner_wire::{Address, Amount};
 
 /// Providers whose stake is looked at in a round.

@@ -128,13 +128,7 @@ impl Drawing {
     }
 
     /// The seed of a round, which the core acts on next; by then it knows what everybody in the round has to lose.
-    async fn draw(
-        &self,
-        number: u64,
-        leaves: &[Hash],
-        keeper: &Handle,
-        money: Option<&Money>,
-    ) -> Result<Hash, String> {
+    async fn draw(&self, number: u64, leaves: &[Hash], keeper: &Handle, money: Option<&Money>) -> Result<Hash, String> {
         let seed = self.seed(number, leaves, money).await?;
         if let Some(money) = money {
             money.see_locks(keeper).await.map_err(|trouble| trouble.to_string())?;

@@ -32,6 +32,31 @@ async fn an_array_is_done_paid_for_archived_and_its_results_are_read_page_by_pag
 }
 
 #[tokio::test]
+async fn a_worker_hears_what_it_has_earned_without_bringing_results() {
+    let place = Place::new().await;
+    let mut worker = Worker::join(&place.api, 1).await;
+    place.api.submit_array(3, 1).await;
+    worker.work(3).await;
+    drop(worker);
+    let mut worker = Worker::rejoin(&place.api, 1, Vec::new()).await;
+    for _ in 0..3 {
+        worker.connection.send(&ToHub::Heartbeat { held: Vec::new() }).await;
+    }
+    // All of the heartbeats were heard when this is answered.
+    let last = worker.finish(Vec::new()).await;
+    let (mut told, mut earned) = (Vec::new(), None);
+    while earned.is_none() {
+        match worker.connection.receive().await.expect("the connection stays") {
+            ToWorker::Earned(amount) => told.push(amount),
+            ToWorker::Acknowledge { batch, earned: amount } if batch == last => earned = Some(amount),
+            _ => {}
+        }
+    }
+    assert!(earned.is_some_and(|earned| earned > gleaner_wire::Amount::ZERO));
+    assert_eq!(told, earned.into_iter().collect::<Vec<_>>(), "it is told once");
+}
+
+#[tokio::test]
 async fn a_specification_comes_once_before_the_first_start_and_is_forgotten_at_the_end() {
     let place = Place::new().await;
     let mut worker = Worker::join(&place.api, 1).await;

@@ -27,6 +27,7 @@ WorkingDirectory={}
 Restart=on-failure
 RestartSec=10
 KillMode=mixed
+Delegate=yes
 TimeoutStopSec=15
 Nice=10
 CPUWeight=20

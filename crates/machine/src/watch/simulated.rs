@@ -22,6 +22,8 @@ pub struct Simulated {
     pub memory_used: ByteSize,
     /// How hot it is.
     pub celsius: i16,
+    /// What it draws; it does not tell without.
+    pub watts: Option<u64>,
     /// Whether it drives a display.
     pub drives_display: bool,
     /// Seconds since the last key; nobody is there without it.
@@ -75,7 +77,7 @@ impl Simulated {
             busy_percent: Some(self.busy_percent.min(100)),
             memory_used: Some(self.memory_used),
             celsius: Some(self.celsius),
-            power_mw: None,
+            power_mw: self.watts.map(|watts| watts.saturating_mul(1000)),
             processes: Some(self.process.clone()),
             display: if self.drives_display { Display::Driven } else { Display::None },
         }
@@ -104,7 +106,9 @@ mod tests {
             .expect("written");
         let simulated = Simulated::read(&path).expect("the file is right");
         assert_eq!(simulated.usage().processes.map(|list| list[0].name.clone()).as_deref(), Some("game"));
-        assert_eq!(simulated.owner().input, Input::Nobody);
+        assert_eq!((simulated.owner().input, simulated.usage().power_mw), (Input::Nobody, None));
+        std::fs::write(&path, "watts = 300\n").expect("written");
+        assert_eq!(Simulated::read(&path).expect("the file is right").usage().power_mw, Some(300_000));
         std::fs::write(&path, "busy = 90\n").expect("written");
         assert!(matches!(Simulated::read(&path), Err(Error::Text { .. })));
     }

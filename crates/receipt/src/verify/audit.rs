@@ -93,13 +93,8 @@ impl Check<'_> {
             self.faults.impossible("the first referee", first, rule);
         }
         let polled: BTreeSet<&WorkerKey> = audit.polls.iter().flat_map(|poll| &poll.drawn).collect();
-        let lots = proof::auditors(
-            seed,
-            claim,
-            proof::REFEREE_LOT,
-            &reckon::candidates(&audit.jurors),
-            audit.jurors.len(),
-        );
+        let lots =
+            proof::auditors(seed, claim, proof::REFEREE_LOT, &reckon::candidates(&audit.jurors), audit.jurors.len());
         let left = lots.into_iter().map(|at| &audit.jurors[at]).filter(|juror| !polled.contains(&juror.key));
         let asked: Vec<WorkerKey> = audit.referees.iter().copied().filter(is_juror).collect();
         let mut expected = Vec::new();
@@ -199,7 +194,11 @@ impl Check<'_> {
             self.faults.same(&format!("whom {auditor} agrees with"), side, &sided, reason);
         }
         if *side == Side::Alone && audit.rivals.len() < RIVALS_MAX {
-            self.faults.impossible(format!("whom {auditor} agrees with"), side, "one of the different answers, or its own");
+            self.faults.impossible(
+                format!("whom {auditor} agrees with"),
+                side,
+                "one of the different answers, or its own",
+            );
         }
         if known.is_none() {
             self.believe(format!(

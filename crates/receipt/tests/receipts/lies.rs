@@ -8,7 +8,7 @@ use gleaner_wire::receipt::{Facts, Side, Verdict};
 use crate::alter::leaves;
 
 /// What a hub can say otherwise without being found out by one receipt alone. docs/receipts.md says the same in words.
-const ITS_WORD: [&str; 34] = [
+const ITS_WORD: [&str; 35] = [
     // Why, where and when it ran: the worker signs how long.
     "facts.placement.class",
     "facts.placement.device",
@@ -41,7 +41,9 @@ const ITS_WORD: [&str; 34] = [
     "facts.audit.jurors.gone",
     // The seed that it drew itself, where the lot falls alike.
     "facts.draw.seed",
-    // The order in which answers stand, what somebody measured who opened both, and a referee that gave no answer.
+    // The order in which answers stand, what somebody measured who opened both, what honest devices were seen to differ by
+    // where the job lets the hub learn it, and a referee that gave no answer.
+    "facts.audit.answers.tolerated",
     "facts.audit.answers",
     "facts.audit.answers.distance",
     "facts.audit.referees",

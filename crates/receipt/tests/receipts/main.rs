@@ -4,5 +4,6 @@ mod altered;
 mod cases;
 mod chain;
 mod filed;
+mod fuzz;
 mod hostile;
 mod lies;

@@ -36,8 +36,6 @@ pub struct Fairness {
     pub large_ms: u64,
     /// Tasks that went to winners of auctions.
     pub auctioned: u64,
-    /// Device time that was wasted in races, in thousandths of what was paid in them.
-    pub wasted_mille: u64,
 }
 
 /// How a job is bought: those that are compared.
@@ -107,7 +105,7 @@ fn play(jobs: Vec<JobPlan>) -> Result<Played, Violation> {
     })?;
     let last = world.ended.values().max().copied().unwrap_or(0);
     let small = world.ended.get(&JobId(scenario.jobs.len() as u64)).copied().unwrap_or(last);
-    Ok(Played { last, small: small.saturating_sub(LATER), totals: world.hub.core.totals().clone() })
+    Ok(Played { last, small: small.saturating_sub(LATER), totals: world.hub.core.totals() })
 }
 
 /// A small job beside a large one, each bought in several ways.
@@ -118,7 +116,6 @@ pub fn fairness() -> Result<Vec<Fairness>, Violation> {
         let large_job = sold(large, array("ada", LARGE, SECOND, 1500, Prefer::Fast));
         let alone = play(vec![small_job()])?;
         let both = play(vec![large_job, small_job()])?;
-        let (paid, wasted) = (both.totals.race_paid_micros, both.totals.race_wasted_micros);
         rows.push(Fairness {
             large: words(large),
             small: words(small),
@@ -126,7 +123,6 @@ pub fn fairness() -> Result<Vec<Fairness>, Violation> {
             alone_ms: alone.small / MILLISECOND,
             large_ms: both.last / MILLISECOND,
             auctioned: both.totals.tasks_auctioned,
-            wasted_mille: (wasted * 1000).checked_div(paid).unwrap_or(0),
         });
     }
     Ok(rows)
@@ -145,7 +141,6 @@ mod tests {
             let fair = row.alone_ms * 3 + 4000;
             let most = if row.small == "interruptible" { row.large_ms } else { fair };
             assert!(row.beside_ms < most, "{row:?}");
-            assert!(row.wasted_mille <= 100, "{row:?}");
             assert_eq!(row.auctioned > 0, row.large == "auction" || row.small == "auction", "{row:?}");
         }
     }

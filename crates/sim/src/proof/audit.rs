@@ -12,7 +12,8 @@ use crate::chance::{mix, mix_two};
 
 /// Auditors that are asked one after the other until one of them answers.
 const ASKED_MAX: usize = 4;
-/// One agreement of trusted workers in so many is compared with another class of devices as well, to learn.
+/// One agreement of trusted workers in so many is compared with another class of devices as well, to learn, and in so many
+/// times as many once that pair is known.
 const COMPARED_ONE_IN: u64 = 8;
 
 /// What a worker delivered, and is to be paid for.
@@ -204,12 +205,17 @@ impl World<'_> {
         }
         let (one, other) = (self.place(claim.worker), self.place(auditor));
         self.noise.learn(claim.task, one, other, answers[&auditor] == Some(claim.answer));
-        if self.setting.devices != Kind::Diverging || !mix(claim.task).is_multiple_of(COMPARED_ONE_IN) {
+        let lot = mix(claim.task);
+        if self.setting.devices != Kind::Diverging || !lot.is_multiple_of(COMPARED_ONE_IN) {
             return;
         }
         let third = (mix_two(claim.task, 3) % self.people.workers.len() as u64) as usize;
         let here = self.people.owners[self.people.workers[third].owner].from <= self.round;
         let across = self.place(third);
+        let often = (lot / COMPARED_ONE_IN).is_multiple_of(COMPARED_ONE_IN);
+        if self.noise.is_known(one.1, across.1) && !often {
+            return;
+        }
         if here && self.is_trusted(third) && !self.noise.alike(one.1, across.1) {
             self.count_work(1);
             let same = self.people.claim(third, claim.task, self.setting, &self.policy) == claim.answer;

@@ -1,5 +1,5 @@
 //! The workers of a world, and what each of them answers.
-use gleaner_core::proof::{Policy, Record, rate};
+use gleaner_core::proof::{Policy, Record, floor, rate};
 use gleaner_wire::{Amount, Hash, WorkerKey};
 
 use super::setting::Setting;
@@ -122,9 +122,9 @@ impl People {
         (self.owners[owner].wrong, self.owners[owner].wrong_in) = (0, None);
         for at in self.owners[owner].workers.clone() {
             let worker = &mut self.workers[at];
-            let stake = Amount::gln(chance.log_uniform(STAKE_MIN, STAKE_MAX));
             let parts = if worker.role == Role::Liar { u64::from(setting.sybils.max(1)) } else { 1 };
-            worker.stake = Amount(stake.0 / parts);
+            // So much must stand behind every worker.
+            worker.stake = Amount::gln((chance.log_uniform(STAKE_MIN, STAKE_MAX) / parts).max(STAKE_MIN));
             worker.key = WorkerKey(Hash::of(&chance.next().to_le_bytes()).0);
             worker.record = Record::default();
             worker.delivered = 0;
@@ -137,9 +137,14 @@ impl People {
         Record { bad: worker.record.bad.max(self.owners[worker.owner].wrong), ..worker.record }
     }
 
+    /// Whether a worker is audited as rarely as it ever will be.
+    fn is_trusted(&self, at: usize, policy: &Policy) -> bool {
+        rate(&self.record(at), policy) <= floor(&self.record(at), policy)
+    }
+
     /// A league begins to lie once all of it is trusted, so that as many as possible vouch for each other.
     pub fn look_around(&mut self, policy: &Policy) {
-        let waits = |at: usize| self.workers[at].role == Role::Liar && rate(&self.record(at), policy) > policy.floor;
+        let waits = |at: usize| self.workers[at].role == Role::Liar && !self.is_trusted(at, policy);
         self.struck |= !(0..self.workers.len()).any(waits);
     }
 
@@ -179,7 +184,7 @@ impl People {
     }
 
     fn liar(&self, at: usize, task: u64, setting: &Setting, policy: &Policy) -> Answer {
-        let waits = setting.patient && (!self.struck || rate(&self.record(at), policy) > policy.floor);
+        let waits = setting.patient && (!self.struck || !self.is_trusted(at, policy));
         // A league lies about the same tasks, so that whoever of it is asked gives the same answer.
         let whose = if setting.league { u64::MAX } else { at as u64 };
         let lies = !waits && mix_two(mix_two(setting.seed, task), whose).is_multiple_of(u64::from(setting.one_in));

@@ -68,7 +68,7 @@ impl Goal {
         outcome.wrong_paid < self.wrong_paid_max
             && outcome.overhead <= self.overhead_max
             && outcome.false_slashings == 0
-            && outcome.profit_milli < 0
+            && outcome.profit_micro < 0
     }
 }
 
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn whatever_a_task_costs_cheating_is_a_loss_and_only_the_work_for_it_grows() {
         let rows = shown(100, |group, _| *group == Group::Dear);
-        assert!(rows.iter().all(|row| row.outcome.profit_milli < 0 && row.outcome.false_slashings == 0), "{rows:?}");
+        assert!(rows.iter().all(|row| row.outcome.profit_micro < 0 && row.outcome.false_slashings == 0), "{rows:?}");
         let overhead: Vec<u32> = rows.iter().map(|row| row.outcome.overhead).collect();
         assert!(overhead.is_sorted() && overhead[0] < 60_000 && overhead[3] > 500_000, "{overhead:?}");
     }

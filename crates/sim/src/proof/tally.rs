@@ -17,7 +17,7 @@ pub(super) struct Tally {
     pub votes: u64,
     pub refereed: u64,
     pub cheats_claims: u64,
-    pub cheats_gain_milli: i64,
+    pub cheats_gain_micro: i64,
     pub wrong_ever: u64,
     pub exclusions: u64,
     pub delivered_until_out: u64,
@@ -34,9 +34,9 @@ pub struct Outcome {
     pub overhead: u32,
     /// Times that an honest owner lost part of its stake, in the whole run.
     pub false_slashings: u64,
-    /// What cheating brings a cheat in an hour, in thousandths of an honest hour's pay: what wrong answers were paid, less
+    /// What cheating brings a cheat in an hour, in millionths of an honest hour's pay: what wrong answers were paid, less
     /// what verdicts took.
-    pub profit_milli: i64,
+    pub profit_micro: i64,
     /// How often a cheat was found wrong for the last time and was out, in the whole run.
     pub exclusions: u64,
     /// What it had delivered until then, on average.
@@ -52,14 +52,14 @@ pub struct Outcome {
 impl Tally {
     /// A cheat was paid for something that it did not compute: it has won the price of a task.
     pub fn cheat_paid(&mut self) {
-        self.cheats_gain_milli += 1000;
+        self.cheats_gain_micro += 1_000_000;
         self.wrong_ever += 1;
     }
 
     /// A verdict took so much of a cheat's stake.
     pub fn cheat_slashed(&mut self, taken: Amount, price: Amount) {
-        let prices_milli = u128::from(taken.0) * 1000 / u128::from(price.0.max(1));
-        self.cheats_gain_milli -= i64::try_from(prices_milli).unwrap_or(i64::MAX);
+        let prices = u128::from(taken.0) * 1_000_000 / u128::from(price.0.max(1));
+        self.cheats_gain_micro -= i64::try_from(prices).unwrap_or(i64::MAX);
     }
 
     /// A worker is out, after it has delivered so many tasks.
@@ -78,7 +78,7 @@ impl Tally {
             wrong_paid: share(self.paid_wrong, self.paid),
             overhead: share(self.audit_work, self.claims),
             false_slashings: self.false_slashings,
-            profit_milli: self.cheats_gain_milli / claims,
+            profit_micro: self.cheats_gain_micro / claims,
             exclusions: self.exclusions,
             tasks_until_out: self.delivered_until_out / self.exclusions.max(1),
             wrong_each_milli: self.wrong_ever * 1000 / self.exclusions.max(1),

@@ -11,16 +11,14 @@ use crate::chance::Chance;
 
 /// Workers of a world.
 const WORKERS: usize = 100;
-/// Tasks that a worker delivers in a round, if what it could lose speaks for as many.
-const TASKS_PER_ROUND: u32 = 4;
-/// Everybody joins within the first rounds.
-const JOINING_ROUNDS: u64 = 100;
+/// Everybody joins within the first rounds. A round takes a minute: an anchor, the block after it and two more.
+const JOINING_ROUNDS: u64 = 400;
 /// An honest worker stays for so many rounds on average: a week of work. Then a new one comes.
-const STAY_ROUNDS: u64 = 2500;
+const STAY_ROUNDS: u64 = 10_000;
 /// An order lasts for so many rounds, then the next one locks stakes anew.
-const ORDER_ROUNDS: u64 = 90;
+const ORDER_ROUNDS: u64 = 360;
 /// Who was thrown out is back two days later, under a new name and with a new stake.
-const AWAY_ROUNDS: u64 = 720;
+const AWAY_ROUNDS: u64 = 2880;
 /// The steady state begins when this share of all tasks is delivered, in percent.
 pub const STEADY_AFTER_PERCENT: u64 = 15;
 
@@ -75,10 +73,8 @@ impl World<'_> {
             if self.people.owners[self.people.workers[worker].owner].from > self.round {
                 continue;
             }
-            for _ in 0..TASKS_PER_ROUND {
-                if !self.figures(worker).may_take(self.people.workers[worker].price) {
-                    break;
-                }
+            // A worker delivers one task in a round, if what its owner could lose speaks for it.
+            if self.figures(worker).may_take(self.people.workers[worker].price) {
                 claims.push(self.claim(worker));
             }
         }

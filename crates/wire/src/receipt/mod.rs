@@ -293,7 +293,7 @@ mod tests {
     #[test]
     fn hashes_of_receipts_and_claims_are_pinned() {
         let pinned = [
-            "ac66132f1fce84094a63d0e553c6e052108baed6158b7928b724127fdb15801c",
+            "55afa10678fcee463e51771a791cbbe7fecfb0ff750e2c477c9ea84197e12abf",
             "b2a480b184181a253267ccd09b3916de901f04fde7d1be2205683f75b81befa7",
         ];
         assert_eq!([facts().hash().to_string(), claim_hash(&commitment(1).claim).to_string()], pinned);

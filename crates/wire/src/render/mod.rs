@@ -15,4 +15,4 @@ pub use product::{Format, Video};
 pub use rate::Rate;
 pub use source::{DeviceChoice, NAME_BYTES_MAX, Renderer, Source, is_inside};
 pub use step::{Facts, Film, Merge, PICTURES_FOLDER, PIECES_FOLDER, Render, Step, picture_file, piece_file};
-pub use steps::steps;
+pub use steps::{on_the_way_to, steps};

@@ -38,6 +38,12 @@ pub fn steps(job: &mut JobFile) -> Vec<usize> {
     origins
 }
 
+/// The rendering that a task is only a step on the way to, by its name: nobody but other steps wants what it delivers.
+pub fn on_the_way_to(name: &str) -> Option<&str> {
+    let (rendering, step) = name.rsplit_once('.')?;
+    [LOOK, PIECES].contains(&step).then_some(rendering)
+}
+
 fn rendering(task: &TaskFile) -> Vec<TaskFile> {
     let name = |step: &str| format!("{}.{step}", task.name);
     let step = |name: String, stage, inputs: Vec<InputFile>| {

@@ -100,7 +100,7 @@ impl Network {
 
     /// The same with money on a chain inside the hub.
     pub fn with_chain(workers: usize) -> Self {
-        Self::with(|_| ["--chain", "embedded", "--trust-workers"].map(str::to_owned).into(), workers)
+        Self::with(|_| ["--chain", "embedded", "--no-tests"].map(str::to_owned).into(), workers)
     }
 
     /// The same with a hub that is told what `prepare` returns, which may put things into the state's folder before.
