@@ -1,6 +1,6 @@
 """Draws the pictures of the templates whose jobs make none themselves; the others are what their jobs delivered.
 
-    catalogue/draw.py          writes primes.png, words.png, train.png and sweep.png beside itself
+    catalogue/draw.py          writes blender.png, primes.png, words.png, train.png and sweep.png beside itself
 """
 import math
 import pathlib
@@ -80,6 +80,21 @@ def primes():
     return picture
 
 
+def blender():
+    """A ball in four tiles, of which one is still to come."""
+    picture, gap = Picture(), 6
+    for column, row in ((0, 0), (1, 0), (0, 1)):
+        left, top = 100 + column * (140 + gap), 20 + row * (112 + gap)
+        for y in range(top, top + 112):
+            for x in range(left, left + 140):
+                across, down = (x - 243) / 90, (y - 135) / 90
+                reach = across * across + down * down
+                light = max(0.0, -0.5 * across - 0.6 * down + 0.62 * math.sqrt(1 - reach)) if reach < 1 else 0
+                colour = tuple(round(30 + (part - 30) * light) for part in WARM) if reach < 1 else FAINT
+                picture.dot(x, y, 0.75, colour)
+    return picture
+
+
 def words():
     """A text, its parts, their counts, and what they come to."""
     picture = Picture()
@@ -128,5 +143,5 @@ def sweep():
 
 
 FOLDER = pathlib.Path(__file__).resolve().parent
-for draw in (primes, words, train, sweep):
+for draw in (blender, primes, words, train, sweep):
     draw().save(FOLDER / f"{draw.__name__}.png")
