@@ -122,7 +122,7 @@ fn diverging(one: &str, other: &str) -> u64 {
 }
 
 #[test]
-#[ignore = "the world of this test puts two of its five machines out of work before anything is learned across classes: to be found out why"]
+#[ignore = "fails: only one machine of each class works after its first job, and why is not known; cargo nextest run --release --workspace --run-ignored only -E 'test(classes_that_differ)'"]
 fn classes_that_differ_are_judged_against_each_other_only_once_it_is_known_by_how_much() {
     let mut network = network();
     let lone = network.join(card("lone", DeviceKind::Amd, "amd"));
