@@ -34,6 +34,17 @@ need_node() {
     python3 -c 'import ensurepip, venv' 2>/dev/null || need_packages python3-venv
 }
 
+# The dashboard, which the hub's build puts into the binary. Built again only if something of it is newer than what is there.
+need_page() {
+    command -v npm >/dev/null || return 1
+    local built=web/dist/index.html
+    if [ -f "$built" ] && [ -z "$(find web/src web/public web/index.html web/package-lock.json -newer "$built" -print -quit)" ]; then
+        return
+    fi
+    say "building the dashboard"
+    npm --prefix web ci --silent >&2 && npm --prefix web run --silent build >&2
+}
+
 need_rust() {
     [ -f "$HOME/.cargo/env" ] && . "$HOME/.cargo/env"
     command -v cargo >/dev/null || fail "no Rust toolchain: install one as https://rustup.rs says, then run this again"

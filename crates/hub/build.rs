@@ -1,17 +1,23 @@
 //! Builds the program that the hub gives to workers to test their containers: it must be all in one file, so that its
-//! image needs nothing else. Where it cannot be built, an empty file says so.
+//! image needs nothing else. Where it cannot be built, an empty file says so. And puts the dashboard into the binary.
+#[path = "build/dashboard.rs"]
+mod dashboard;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const SOURCE: &str = "src/screen/container/probe.rs";
 
 fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=build");
     println!("cargo::rerun-if-changed={SOURCE}");
     let folder = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo names a folder"));
     let program = folder.join("probe");
     if !is_known() || !built(&program) {
         std::fs::write(&program, []).expect("cargo's folder can be written");
     }
+    dashboard::embed(&folder);
 }
 
 /// Whether the program is written for this kind of machine.

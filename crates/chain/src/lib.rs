@@ -21,6 +21,7 @@ pub mod remote;
 pub mod rewards;
 pub mod rpc;
 pub mod sender;
+pub mod views;
 pub mod voucher;
 pub mod wallet;
 

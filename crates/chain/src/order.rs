@@ -117,8 +117,10 @@ impl Order {
 
 /// What one provider is paid, before the platform's share is taken off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = SettlementPayout))]
 pub struct Payout {
     /// Who did the work.
+    #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^0x[0-9a-fA-F]{40}$"))]
     pub provider: Address,
     /// What the requester pays for it.
     pub gross: Amount,
@@ -126,10 +128,13 @@ pub struct Payout {
 
 /// How an order's money is split.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = OrderSettlement))]
 pub struct Settlement {
     /// The order's id.
+    #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^0x[0-9a-f]{64}$"))]
     pub order: B256,
     /// The root of the receipts that say what was paid for.
+    #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^0x[0-9a-f]{64}$"))]
     pub receipts_root: B256,
     /// Totals for each provider.
     pub payouts: Vec<Payout>,

@@ -33,6 +33,7 @@ mod typed {
 
 /// How a result was checked before it was paid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Checked {
     /// It was taken as delivered.
@@ -55,18 +56,23 @@ impl Checked {
 
 /// The record of one paid attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = PaidReceipt))]
 pub struct Receipt {
     /// The order it was paid from.
+    #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^0x[0-9a-f]{64}$"))]
     pub order: B256,
     /// The task that was done.
     pub task: TaskId,
     /// The attempt that did it.
     pub attempt: AttemptId,
     /// Who is paid.
+    #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^0x[0-9a-fA-F]{40}$"))]
     pub provider: Address,
     /// The key of the machine that worked.
+    #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^0x[0-9a-f]{64}$"))]
     pub worker: B256,
     /// The BLAKE3 hash of what it delivered.
+    #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^0x[0-9a-f]{64}$"))]
     pub output: B256,
     /// Device time that was paid for, in microseconds.
     pub micros: u64,

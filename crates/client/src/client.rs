@@ -1,5 +1,7 @@
 //! The questions and orders of the API, one method each.
-use gleaner_wire::api::{CaseView, ExplainView, Health, JobSummary, JobView, LedgerView, ResultsPage, WorkerView};
+use gleaner_wire::api::{
+    CaseView, ExplainView, Health, JobSummary, JobView, JobsPage, LedgerView, ResultsPage, WorkerView,
+};
 use gleaner_wire::prices::{DemandView, PriceHistory, PriceView};
 use gleaner_wire::query::WorkersPage;
 use gleaner_wire::receipt::TaskReceipt;
@@ -12,6 +14,12 @@ use crate::{Error, Token};
 
 /// The most results asked for at once.
 pub const RESULTS_PER_PAGE: u32 = 1000;
+
+/// The most jobs asked for at once.
+pub const JOBS_PER_PAGE: u32 = 1000;
+
+/// The most workers asked for at once.
+const WORKERS_PER_PAGE: usize = 1000;
 
 /// The most receipts asked for at once.
 pub const RECEIPTS_PER_PAGE: u64 = 200;
@@ -37,6 +45,12 @@ impl Client {
     #[must_use]
     pub fn with_account(self, account: Account) -> Self {
         Self { account: Some(account), ..self }
+    }
+
+    /// The same hub over the same connections, for another requester with data of its own.
+    #[must_use]
+    pub fn for_requester(&self, requester: impl Into<String>, account: Account) -> Self {
+        Self { requester: requester.into(), account: Some(account), ..self.clone() }
     }
 
     /// Whose data is sealed and opened here.
@@ -92,9 +106,16 @@ impl Client {
         self.connection.read_json(&body)
     }
 
-    /// The jobs.
+    /// The newest jobs, at most [`JOBS_PER_PAGE`].
     pub async fn jobs(&self) -> Result<Vec<JobSummary>, Error> {
-        self.get("/jobs").await
+        Ok(self.jobs_page(JOBS_PER_PAGE, None).await?.items)
+    }
+
+    /// A page of the jobs, newest first.
+    pub async fn jobs_page(&self, limit: u32, cursor: Option<&str>) -> Result<JobsPage, Error> {
+        let request = self.request(Method::GET, "/jobs").query(&[("limit", limit)]);
+        let request = if let Some(cursor) = cursor { request.query(&[("cursor", cursor)]) } else { request };
+        self.connection.json(request).await
     }
 
     /// One job.
@@ -123,8 +144,19 @@ impl Client {
 
     /// A page of a job's results: those of one `[[task]]`, or of all, from the cursor `from` on.
     pub async fn results(&self, job: JobId, task: Option<&str>, from: u64) -> Result<ResultsPage, Error> {
+        self.some_results(job, task, from, RESULTS_PER_PAGE).await
+    }
+
+    /// The same of so many elements, done or not. A cursor is the number of the `[[task]]` times 2³², and the element.
+    pub async fn some_results(
+        &self,
+        job: JobId,
+        task: Option<&str>,
+        from: u64,
+        elements: u32,
+    ) -> Result<ResultsPage, Error> {
         let request = self.request(Method::GET, &format!("/jobs/{job}/results"));
-        let request = request.query(&[("from", from), ("limit", u64::from(RESULTS_PER_PAGE))]);
+        let request = request.query(&[("from", from), ("limit", u64::from(elements))]);
         let request = if let Some(task) = task { request.query(&[("task", task)]) } else { request };
         self.connection.json(request).await
     }
@@ -135,9 +167,18 @@ impl Client {
         self.connection.json(request.query(&[("first", first), ("count", RECEIPTS_PER_PAGE)])).await
     }
 
-    /// The workers.
+    /// All workers, in the order of first joining.
     pub async fn workers(&self) -> Result<Vec<WorkerView>, Error> {
-        self.get("/workers").await
+        let (mut workers, mut cursor) = (Vec::new(), None);
+        loop {
+            let page = self.search("", WORKERS_PER_PAGE, cursor.as_deref()).await?;
+            workers.extend(page.items);
+            cursor = page.next;
+            if cursor.is_none() {
+                workers.sort_by_key(|worker| worker.id);
+                return Ok(workers);
+            }
+        }
     }
 
     /// A page of the workers that match a query, cheapest first.

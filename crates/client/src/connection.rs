@@ -148,7 +148,15 @@ fn plain_problem(status: StatusCode, path: &str, body: &[u8]) -> Problem {
     let title = status.canonical_reason().unwrap_or("an error").to_owned();
     let text: String = String::from_utf8_lossy(body).chars().filter(|c| !c.is_control()).take(200).collect();
     let detail = format!("{path}: {} {title}{}{text}", status.as_u16(), if text.is_empty() { "" } else { ": " });
-    Problem { kind: "about:blank".to_owned(), title, status: status.as_u16(), detail, at: None, line: None }
+    Problem {
+        kind: "about:blank".to_owned(),
+        code: String::new(),
+        title,
+        status: status.as_u16(),
+        detail,
+        at: None,
+        line: None,
+    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use gleaner_wire::api::{QuoteView, Submitted};
-use gleaner_wire::job_file::{JOB_FILE_BYTES_MAX, JobFile, JobFileError, line_of};
+use gleaner_wire::job_file::{JOB_FILE_BYTES_MAX, JobFile, JobFileError, Prefer, line_of};
 use gleaner_wire::render::steps;
 use gleaner_wire::{Hash, JobId, SignedOrder, SignedQuote, WorkerKey};
 use reqwest::Method;
@@ -24,6 +24,8 @@ pub struct Draft {
     submission: u128,
     /// The quote that it is ordered by.
     quote: Option<SignedQuote>,
+    /// Whether it may name only what lies in its folder, and data of its own requester.
+    confined: bool,
 }
 
 impl Draft {
@@ -41,6 +43,11 @@ impl Draft {
             return Err(wrong(None, format!("{size} bytes are over the limit of {JOB_FILE_BYTES_MAX}")));
         }
         let text = std::fs::read_to_string(path).map_err(Error::file("read the job file", path))?;
+        Self::parse(text, path, fresh_submission(path)?)
+    }
+
+    fn parse(text: String, path: &Path, submission: u128) -> Result<Self, Error> {
+        let wrong = |line, reason| Error::JobFile { path: path.to_path_buf(), line, reason };
         let is_json = path.extension().is_some_and(|extension| extension == "json");
         let read = if is_json { JobFile::from_json(text.as_bytes()) } else { JobFile::from_toml(&text) };
         let mut file = read.map_err(|error| match error {
@@ -48,14 +55,27 @@ impl Draft {
             JobFileError::TooLarge(_) | JobFileError::Json(_) => wrong(None, error.to_string()),
         })?;
         let origins = steps(&mut file);
-        Ok(Self { file, path: path.to_path_buf(), text, origins, submission: fresh_submission(path)?, quote: None })
+        Ok(Self { file, path: path.to_path_buf(), text, origins, submission, quote: None, confined: false })
+    }
+
+    /// A job file of somebody who must not reach beyond a folder on this machine: TOML whose paths start there and stay there,
+    /// and whose datasets are its requester's own. It is the submission with this number.
+    pub fn confined(text: &str, folder: &Path, submission: u128) -> Result<Self, Error> {
+        let draft = Self::parse(text.to_owned(), &folder.join("job.toml"), submission)?;
+        Ok(Self { confined: true, ..draft })
+    }
+
+    /// Whether it may name only what lies in its folder, and data of its own requester.
+    pub(crate) fn is_confined(&self) -> bool {
+        self.confined
     }
 
     /// A job that was made in memory; its paths start from this folder.
     pub fn made(mut file: JobFile, folder: &Path) -> Result<Self, Error> {
         let origins = steps(&mut file);
         let path = folder.join("the command line");
-        Ok(Self { file, text: String::new(), origins, submission: fresh_submission(&path)?, quote: None, path })
+        let submission = fresh_submission(&path)?;
+        Ok(Self { file, text: String::new(), origins, submission, path, quote: None, confined: false })
     }
 
     /// The place in the file as its writer knows it.
@@ -92,6 +112,7 @@ impl Draft {
     }
 }
 
+/// A number that no other submission has.
 fn fresh_submission(path: &Path) -> Result<u128, Error> {
     let mut bytes = [0; 16];
     let filled = getrandom::fill(&mut bytes).map_err(std::io::Error::other);
@@ -179,6 +200,17 @@ impl Client {
     pub async fn quote(&self, draft: &Draft) -> Result<QuoteView, Error> {
         let file = self.inputs(draft, Bringing::Names, None)?.push_all(&mut |_, _| {}).await?;
         self.put_in("/quote", &file).await.map_err(|error| draft.refused(error))
+    }
+
+    /// The same for each of these preferences; its files are read once.
+    pub async fn quotes(&self, draft: &Draft, prefers: &[Prefer]) -> Result<Vec<QuoteView>, Error> {
+        let mut file = self.inputs(draft, Bringing::Names, None)?.push_all(&mut |_, _| {}).await?;
+        let mut views = Vec::new();
+        for prefer in prefers {
+            file.prefer = *prefer;
+            views.push(self.put_in("/quote", &file).await.map_err(|error| draft.refused(error))?);
+        }
+        Ok(views)
     }
 
     /// Gives workers the keys of a job that was just submitted.

@@ -1,6 +1,6 @@
 //! What the shell is asked to do. Effects carry ids, so performing one twice is harmless.
 use alloc::string::String;
-use gleaner_wire::{Amount, AttemptId, AuctionId, JobId, Millis, Runtime, WorkerId};
+use gleaner_wire::{Amount, AttemptId, AuctionId, Cause, JobId, Millis, Runtime, WorkerId};
 
 use crate::event::{Session, Ticket};
 
@@ -109,6 +109,10 @@ pub enum Effect {
     AnnounceFailure {
         /// Which job.
         job: JobId,
+        /// Which attempt; its result may have been taken before and been found wrong since.
+        attempt: AttemptId,
+        /// Why it failed.
+        cause: Cause,
     },
     /// Fix the claims of this round where nobody can change them, then draw a seed that came later and say `RoundDrawn`;
     /// `Core::round_to_draw` has the claims.

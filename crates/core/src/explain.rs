@@ -4,11 +4,10 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use gleaner_wire::api::{ExplainView, ReasonView, RunningView, WaitingView};
-use gleaner_wire::market::{Mode, Tier};
+use gleaner_wire::market::Tier;
 use gleaner_wire::{InputSpec, JobId, Needs, State, WorkerId};
 
 use crate::attempt::{Attempt, Why};
-use crate::data::{Inputs, Moving};
 use crate::job::{Group, Job, Phase, Trouble};
 use crate::place::{Seat, SeatId};
 use crate::state::Core;
@@ -207,32 +206,6 @@ impl Core {
         }
     }
 
-    /// Why an attempt was placed where it is.
-    pub(crate) fn why(&self, attempt: &Attempt) -> String {
-        let seat = &self.seats[attempt.seat.0 as usize];
-        let job = &self.jobs[&attempt.job];
-        let group = &job.groups[usize::from(attempt.group)];
-        let speed = seat.runtime(group.plan.needs.runtime).map_or(0, |offered| offered.speed);
-        let data = group.inputs.as_ref().map_or_else(String::new, |inputs| data_words(inputs, attempt));
-        let words = format!("speed {speed}, {} GLN a second{data}", attempt.price);
-        let why = match attempt.why {
-            Why::Idle => format!("the best idle device that fits ({words})"),
-            Why::Ahead => format!("short work, sent ahead to a device that will be free soon ({words})"),
-            Why::Second => format!("a second attempt, because the first is slow ({words})"),
-            Why::Hedge => format!("beside another one in a race, where the first answer is paid ({words})"),
-            Why::Test => format!("the test of a worker on probation ({words})"),
-            Why::Won => self.won_words(job, attempt),
-            Why::Audit(_) => format!("the check of another worker's result ({words})"),
-        };
-        if job.market.mode != Mode::Auction || !matches!(attempt.why, Why::Idle | Why::Ahead) {
-            return why;
-        }
-        match self.firmness.won_price(attempt.seat, job.id) {
-            Some(_) => format!("an earlier bid won the device, which is kept at that price: {why}"),
-            None => format!("nobody bid for it in time, so it went by posted prices: {why}"),
-        }
-    }
-
     /// Why results of a group are not paid yet.
     fn unchecked(&self, job: &Job, group: &Group) -> ReasonView {
         let at = job.groups.iter().position(|other| core::ptr::eq(other, group));
@@ -316,23 +289,6 @@ fn words(because: Because, count: u64, needs: &Needs) -> ReasonView {
         Because::HeldBack => ("held_back", "it is so slow that faster devices will be done sooner".into()),
     };
     reason(code, &text, Some(count))
-}
-
-/// How much of a task's data was where it runs.
-fn data_words(inputs: &Inputs, attempt: &Attempt) -> String {
-    let mb = |bytes: u64| bytes.saturating_add(500_000) / 1_000_000;
-    let Moving { bytes, time } = attempt.moving;
-    let held = mb(inputs.bytes.saturating_sub(bytes));
-    match (bytes, time.0) {
-        (0, 0) => format!(", holds all {} MB of its data", mb(inputs.bytes)),
-        (0, _) => format!(", waits about {} s for data that it fetches already", time.0.div_ceil(1_000_000)),
-        _ => format!(
-            ", holds {held} of {} MB of its data and fetches {} MB first, about {} s",
-            mb(inputs.bytes),
-            mb(bytes),
-            time.0.div_ceil(1_000_000)
-        ),
-    }
 }
 
 fn reason(code: &str, text: &str, devices: Option<u64>) -> ReasonView {

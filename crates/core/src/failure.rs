@@ -99,7 +99,7 @@ impl Core {
         }
         let (group, index, worker) = (attempt.group, attempt.index, attempt.worker);
         job.failures.push_back(Failure { group, index, attempt: id, worker, cause, early, detail, at: self.now });
-        effects.push(Effect::AnnounceFailure { job: attempt.job });
+        effects.push(Effect::AnnounceFailure { job: attempt.job, attempt: id, cause });
     }
 
     fn consequence(&self, attempt: &Attempt, cause: Cause) -> Consequence {

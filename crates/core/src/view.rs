@@ -5,7 +5,7 @@ use gleaner_wire::api::{
     AuditsView, ChecksView, FailureView, GroupView, JobState, JobSummary, JobView, LedgerView, MarketView, TallyView,
     WorkerView,
 };
-use gleaner_wire::{Amount, AttemptId, JobId, Output, TaskId, WorkerId, WorkerKey};
+use gleaner_wire::{Amount, AttemptId, InputSpec, JobId, Output, State, TaskId, WorkerId, WorkerKey};
 
 use crate::attempt::Why;
 use crate::audit::Verdict;
@@ -45,7 +45,7 @@ impl Core {
         let job = self.jobs.get(&id)?;
         let workers = job.tallies.iter().map(|(worker, tally)| TallyView {
             worker: *worker,
-            name: self.worker_name(*worker),
+            name: self.name_of(*worker),
             done: tally.done,
             failed: tally.failed,
             ran_micros: tally.ran.0,
@@ -66,10 +66,16 @@ impl Core {
         })
     }
 
-    /// The most recent failure of a job.
-    pub fn last_failure(&self, id: JobId) -> Option<FailureView> {
+    /// A failed attempt of a job, while it is remembered.
+    pub fn failure(&self, id: JobId, attempt: AttemptId) -> Option<FailureView> {
         let job = self.jobs.get(&id)?;
-        job.failures.back().map(|failure| self.failure_view(job, failure))
+        let failure = job.failures.iter().rev().find(|failure| failure.attempt == attempt)?;
+        Some(self.failure_view(job, failure))
+    }
+
+    /// Who pays for a job.
+    pub fn requester(&self, id: JobId) -> Option<&str> {
+        self.jobs.get(&id).map(|job| self.share.name(job.requester))
     }
 
     /// The name of a group.
@@ -105,7 +111,7 @@ impl Core {
         let attempt = self.attempts.at(self.attempts.slot(id)?);
         let task = self.task_name(&self.jobs[&attempt.job], attempt.group, attempt.index);
         let (job, worker) = (attempt.job, attempt.worker);
-        Some(AttemptLabel { job, task, worker, worker_name: self.worker_name(worker) })
+        Some(AttemptLabel { job, task, worker, worker_name: self.name_of(worker) })
     }
 
     /// The task of an attempt that still runs.
@@ -163,6 +169,17 @@ impl Core {
     /// Every worker that has ever joined.
     pub fn workers(&self) -> Vec<WorkerView> {
         (0..self.workers.len() as u32).filter_map(|id| self.worker_view(WorkerId(id))).collect()
+    }
+
+    /// The name of a worker.
+    pub fn worker_name(&self, id: WorkerId) -> Option<&str> {
+        self.workers.get(id.0 as usize).map(|worker| worker.offer.name.as_str())
+    }
+
+    /// The name of a worker, its state and how many attempts it holds.
+    pub fn worker_standing(&self, id: WorkerId) -> Option<(&str, State, u64)> {
+        let worker = self.workers.get(id.0 as usize)?;
+        Some((&worker.offer.name, worker.state, worker.attempts.len() as u64))
     }
 
     /// One worker.
@@ -295,6 +312,7 @@ impl Core {
             name: group.plan.spec.name.clone(),
             runtime: group.plan.needs.runtime,
             extent: group.plan.spec.extent,
+            reads: group.plan.spec.inputs.iter().filter_map(InputSpec::group).collect(),
             tasks: u64::from(group.count),
             done: u64::from(group.done),
             running: u64::from(group.running),
@@ -320,7 +338,7 @@ impl Core {
         FailureView {
             task: self.task_name(job, failure.group, failure.index),
             attempt: failure.attempt,
-            worker: self.worker_name(failure.worker),
+            worker: self.name_of(failure.worker),
             cause: failure.cause,
             detail: failure.detail.clone(),
             consequence: (if failure.early { STOPPED_EARLY } else { consequence(failure.cause) }).words.into(),
@@ -328,7 +346,7 @@ impl Core {
         }
     }
 
-    fn worker_name(&self, id: WorkerId) -> String {
+    fn name_of(&self, id: WorkerId) -> String {
         self.workers[id.0 as usize].offer.name.clone()
     }
 }

@@ -2,6 +2,9 @@
 use std::fmt;
 
 use console::style;
+use gleaner_wire::Millis;
+
+use crate::words;
 
 /// A failure with the next step for the person who sees it.
 #[derive(Debug)]
@@ -49,8 +52,27 @@ fn help_of(error: &anyhow::Error) -> Option<String> {
     }
     error.chain().find_map(|cause| {
         let advice = cause.downcast_ref::<Advice>().map(|advice| advice.help.clone());
-        advice.or_else(|| cause.downcast_ref::<gleaner_client::Error>()?.help().map(str::to_owned))
+        let of_money = || help_with_money(cause.downcast_ref()?);
+        advice.or_else(of_money).or_else(|| cause.downcast_ref::<gleaner_client::Error>()?.help().map(str::to_owned))
     })
+}
+
+fn help_with_money(error: &gleaner_requester::Error) -> Option<String> {
+    use gleaner_requester::Error;
+    match error {
+        Error::Hub(error) => error.help().map(str::to_owned),
+        Error::TooPoor { .. } => Some("lower budget.price_max in the job file, or send tokens to that address".into()),
+        Error::TooMuch => Some("lower budget.price_max in the job file".into()),
+        Error::Busy(_) => Some("end it, or wait for it".into()),
+        Error::NotApproved { job, window, .. } => {
+            let window = words::span(Millis(window.saturating_mul(1000)));
+            Some(format!(
+                "once the hub proposes it to the chain, dispute it within {window}: `gleaner job dispute {job}`"
+            ))
+        }
+        Error::Read(_) | Error::Send(_) | Error::Address(_) | Error::Wallet(_) | Error::Locked(_) => None,
+        Error::File { .. } | Error::Overflow | Error::Clock | Error::NotSettled(_) => None,
+    }
 }
 
 #[cfg(test)]

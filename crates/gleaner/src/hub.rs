@@ -1,4 +1,5 @@
 //! `gleaner hub`: runs a hub until Ctrl-C.
+mod desk;
 mod managed;
 
 use std::net::SocketAddr;
@@ -30,6 +31,8 @@ enum Verb {
         #[arg(long)]
         json: bool,
     },
+    /// Print the OpenAPI document of the hub's HTTP API
+    Openapi,
     /// Show how many managed workers of which class the running hub wants
     Demand {
         /// Print JSON
@@ -92,6 +95,9 @@ pub struct Args {
     /// Listen on an address that other machines reach, although HTTP is not encrypted
     #[arg(long)]
     allow_remote: bool,
+    /// Let webhooks lead to addresses that are not public, and be sent over plain HTTP
+    #[arg(long)]
+    private_webhooks: bool,
     #[command(flatten)]
     managed: managed::Args,
 }
@@ -192,6 +198,10 @@ async fn reconcile(settings: &Settings, as_json: bool) -> Result<ExitCode> {
 pub async fn perform(settings: &Settings, args: &Args) -> Result<ExitCode> {
     match args.verb {
         Some(Verb::Reconcile { json }) => return reconcile(settings, json).await,
+        Some(Verb::Openapi) => {
+            data(gleaner_hub::openapi().trim_end())?;
+            return Ok(ExitCode::SUCCESS);
+        }
         Some(Verb::Demand { json }) => return managed::show(&settings.client().await?, json).await,
         None => {}
     }
@@ -217,6 +227,8 @@ pub async fn perform(settings: &Settings, args: &Args) -> Result<ExitCode> {
             ..Params::default()
         },
         managed: args.managed.config(),
+        extra: Some(desk::beside()),
+        webhooks_private: args.private_webhooks,
         ..gleaner_hub::Config::new(&folder, args.listen)
     };
     let mut hub = gleaner_hub::start(config).await?;

@@ -12,11 +12,11 @@ use gleaner_chain::primitives::{Address, U256};
 use gleaner_chain::{Account, wallet};
 use gleaner_client::Client;
 use gleaner_hub::money::DisputeView;
+use gleaner_requester::Purse;
 use gleaner_wire::{Amount, Hash};
 
 use crate::evidence::{self, Charge};
 use crate::output::say;
-use crate::purse::Purse;
 use crate::words;
 
 /// How often a sharing machine looks for disputes.

@@ -17,7 +17,6 @@ mod judge;
 mod network;
 mod order;
 mod output;
-mod pending;
 mod price;
 mod prices;
 mod progress;

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use gleaner_client::data::Attendant;
 use gleaner_client::{Client, Draft, Fetched, Way};
+use gleaner_requester::settle;
 use gleaner_wire::api::{JobState, JobView, Submitted};
 use gleaner_wire::job_file::Prefer;
 use gleaner_wire::{JobId, WorkerKey};
@@ -87,9 +88,9 @@ pub async fn perform(settings: &Settings, args: &Args) -> Result<ExitCode> {
         (None, _) => None,
         // An order that could not be locked has nothing to settle; why is said above.
         (Some(_), JobState::Failed { .. }) => order::settle_late(settings, &client, submitted.job).await?,
-        (Some(purse), _) => Some(order::settle(&client, purse, submitted.job).await?),
+        (Some(purse), _) => Some(settle(&client, purse, submitted.job).await?),
     };
-    settled.iter().for_each(|settled| say(settled.words()));
+    settled.iter().for_each(|settled| say(order::told(settled)));
     if args.json {
         json(&view)?;
     }

@@ -3,9 +3,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
+use gleaner_chain::views::ChainView;
 use gleaner_chain::wallet;
 use gleaner_client::{Client, Token};
-use gleaner_hub::money::ChainView;
+use gleaner_requester::Purse;
 use gleaner_wire::{Address, Amount, Millis, Offer};
 use gleaner_worker::machine::preferences::{Price, Unknown, YieldToInput};
 use gleaner_worker::machine::{Bid, Preferences};
@@ -16,7 +17,7 @@ use crate::failure::Advice;
 use crate::interrupt::Interrupt;
 use crate::output::say;
 use crate::price::HourlyPrice;
-use crate::purse::{self, Purse};
+use crate::purse;
 use crate::settings::{Settings, private_files};
 use crate::{doctor, judge, service, words};
 

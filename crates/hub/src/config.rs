@@ -1,13 +1,24 @@
 //! What a hub is told when it starts. Read once, passed down.
+use crate::extra::Extra;
 use crate::managed::ManagedConfig;
 use crate::money::{ChainConfig, FiatConfig};
 use gleaner_core::Params;
 use gleaner_wire::{Amount, ByteSize};
 
+pub use gleaner_accounts::Site;
 pub use gleaner_data::store::Bucket;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+
+/// Who may make accounts on a hub.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SignUp {
+    /// Everybody.
+    Open,
+    /// The operator.
+    Closed,
+}
 
 /// The configuration of a hub.
 #[derive(Clone, Debug)]
@@ -40,6 +51,16 @@ pub struct Config {
     pub fiat: Option<FiatConfig>,
     /// What the operator says of the platform's own workers.
     pub managed: ManagedConfig,
+    /// The address under which people see this hub, if it is not one of this machine.
+    pub url: Option<Site>,
+    /// Whether a proxy stands before this hub and says in `X-Forwarded-For` for whom it asks.
+    pub behind_proxy: bool,
+    /// Who may make accounts.
+    pub sign_up: SignUp,
+    /// Rooms beside the hub that answer requests too, if there are any.
+    pub extra: Option<Extra>,
+    /// Whether webhooks may lead into networks that are not public, and be sent without encryption.
+    pub webhooks_private: bool,
     /// What the core goes by. Fixed when the journal is made; later values are ignored.
     pub params: Params,
 }
@@ -62,6 +83,11 @@ impl Config {
             anchor_confirmations: None,
             fiat: None,
             managed: ManagedConfig::default(),
+            url: None,
+            behind_proxy: false,
+            sign_up: SignUp::Open,
+            extra: None,
+            webhooks_private: false,
             params: Params::default(),
         }
     }

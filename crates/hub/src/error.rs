@@ -22,6 +22,14 @@ pub enum Error {
         /// Why.
         source: rusqlite::Error,
     },
+    /// What is kept for people to look at cannot be used.
+    #[error("could not use {path}, where the hub keeps what people look at: check that you may write there")]
+    Records {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: rusqlite::Error,
+    },
     /// Another hub runs on this folder.
     #[error("another hub (process {pid}) runs on the folder {dir}: stop that one, or choose another folder with --dir")]
     Locked {
@@ -74,6 +82,12 @@ pub enum Error {
     /// Nobody can come by SFTP.
     #[error("SFTP does not start: choose another address with --sftp, or leave it out")]
     Sftp(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The accounts cannot be used.
+    #[error("the accounts of this hub cannot be used")]
+    Accounts(#[source] gleaner_accounts::Error),
+    /// A room beside the hub does not open.
+    #[error("a room beside the hub does not open")]
+    Extra(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The folder is of a hub whose money is elsewhere.
     #[error(
         "the hub in {path} was founded with its money {}: start it so, or choose another folder with --dir",

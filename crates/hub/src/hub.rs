@@ -1,23 +1,26 @@
 //! A running hub: what starts it, what stops it, and nothing in between.
+use crate::answers::Answers;
 use crate::data::{self, Data};
-use crate::http::{Prices, Shared, router, serve};
+use crate::extra::Place;
+use crate::http::{Origin, Prices, Shared, router, serve};
 use crate::inbox::{self, Inbox, Limits, Sftp};
 use crate::journal::{Archive, Journal};
 use crate::keeper::{Ending, Keeper, Parts, channel};
-use crate::live::Live;
+use crate::live::{Live, Postman};
 use crate::lock::FolderLock;
 use crate::managed::{self, DemandBell};
 use crate::metrics::Metrics;
 use crate::money::{self, Bell};
+use crate::people::People;
 use crate::proof::{Drawer, Drawing, Rounds};
 use crate::screen::Screener;
 use crate::status::Status;
 use crate::token::Tokens;
-use crate::{Config, Error, logs};
+use crate::{Config, Error, attempts, figures, logs, webhooks};
 use gleaner_chain::rpc::Server;
 use gleaner_core::Params;
 use gleaner_data::net::relay::Relay;
-use gleaner_data::store::{Place, is_open};
+use gleaner_data::store::{self, is_open};
 use gleaner_wire::WorkerKey;
 use std::net::SocketAddr;
 use std::os::unix::fs::DirBuilderExt;
@@ -28,6 +31,8 @@ use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
 use tokio::sync::{oneshot, watch};
 
+/// Numbers of live events that a hub may use up for each millisecond of its life.
+const LIVE_NUMBERS_PER_MS: u64 = 1000;
 /// How long a hub that stops waits for its store to be let go of, and how often it looks.
 const LET_GO_TIME_MAX: Duration = Duration::from_secs(30);
 const LET_GO_PAUSE: Duration = Duration::from_millis(5);
@@ -69,9 +74,9 @@ pub async fn start(config: Config) -> Result<Hub, Error> {
     // A long journal takes a while to replay, and the disk may be slow.
     let (chain, fiat, dir) = (config.chain.clone(), config.fiat.clone(), config.dir.clone());
     let (relay_at, sftp_at, confirmations) = (config.relay, config.sftp, config.anchor_confirmations);
-    let managed = config.managed.clone();
+    let (managed, extra) = (config.managed.clone(), config.extra.clone());
     let opening = tokio::task::spawn_blocking(move || open(&config, lock, runtime, ending_seen, stopping_seen));
-    let Opened { keeper, mut shared, drawing, token_file, journal_path } =
+    let Opened { keeper, mut shared, drawing, postman, ended, courier, token_file, journal_path } =
         opening.await.map_err(|_| Error::Defect)??;
     let (bell, demand) = (keeper.bell(), keeper.demand_bell());
     let archive = shared.archive.clone();
@@ -101,12 +106,20 @@ pub async fn start(config: Config) -> Result<Hub, Error> {
     if let Some(money) = &shared.money {
         money.start(shared.keeper.clone(), shared.receipts(), stopping.subscribe());
     }
+    tokio::spawn(postman.run(stopping.subscribe()));
+    tokio::spawn(courier.run(shared.keeper.clone(), shared.archive.clone(), stopping.subscribe()));
+    tokio::spawn(Arc::clone(&shared.figures).attend(ended, stopping.subscribe()));
     tokio::spawn(drawing.run(shared.keeper.clone(), shared.money.clone(), stopping.subscribe()));
+    let beside = match &extra {
+        Some(extra) => Some(extra.open(&Place::of(address, &token_file, &dir))?),
+        None => None,
+    };
     let place = managed::Place { url: format!("http://{address}"), token_file: token_file.clone() };
     tokio::spawn(managed::attend(managed, place, shared.keeper.clone(), demand, stopping.subscribe()));
     tokio::spawn(data::sweep(Arc::clone(&shared.data), shared.keeper.clone(), stopping.subscribe()));
     tokio::spawn(inbox::attend(Arc::clone(&shared.inbox), Arc::clone(&shared.data), stopping.subscribe()));
-    let serving = tokio::spawn(serve(listener, router(&shared), Arc::clone(&shared.metrics), stopping.subscribe()));
+    let serving =
+        tokio::spawn(serve(listener, router(&shared, beside), Arc::clone(&shared.metrics), stopping.subscribe()));
     tracing::info!(%address, "the hub listens");
     Ok(Hub {
         address,
@@ -151,6 +164,9 @@ struct Opened {
     keeper: Keeper,
     shared: Shared,
     drawing: Drawing,
+    postman: Postman,
+    ended: figures::Ended,
+    courier: webhooks::Courier,
     token_file: PathBuf,
     journal_path: PathBuf,
 }
@@ -169,7 +185,8 @@ fn open(
     };
     let token_file = dir.join("api.token");
     let tokens = Tokens::open(&token_file)?;
-    let place = config.bucket.clone().map_or(Place::Disk, Place::S3);
+    let people = Arc::new(People::open(dir, config.sign_up)?);
+    let place = config.bucket.clone().map_or(store::Place::Disk, store::Place::S3);
     let data = Arc::new(Data::open(dir, config.data_bytes_max.0, place)?);
     let limits = Limits { user_bytes_max: config.inbox_user_bytes_max.0, all_bytes_max: config.inbox_bytes_max.0 };
     let uploads = Arc::new(Inbox::open(dir, limits)?);
@@ -186,9 +203,22 @@ fn open(
     let metrics = Arc::new(Metrics::new());
     let logs_dir = dir.join("logs");
     let (log_writer, log_reader) = logs::open(&logs_dir, Arc::clone(&metrics)).map_err(folder(&logs_dir))?;
+    // Numbers of events grow over restarts, and fit into the numbers of JSON.
+    let (live, postman) = Live::new(crate::clock::wall_ms().saturating_mul(LIVE_NUMBERS_PER_MS));
+    let attempts_path = dir.join("attempts.db");
+    let (attempt_notes, attempts) = attempts::open(&attempts_path, Arc::clone(&metrics), live.clone())
+        .map_err(|source| Error::Records { path: attempts_path, source })?;
     let status = Arc::new(Status::default());
     let (handle, inbox) = channel(Arc::clone(&status));
-    let live = Live::new();
+    let answers_path = dir.join("answers.db");
+    let answers = Answers::open(&answers_path).map_err(|source| Error::Records { path: answers_path, source })?;
+    let hooks_path = dir.join("webhooks.db");
+    let (webhooks, webhook_bell, courier) =
+        webhooks::open(&hooks_path, config.webhooks_private, Arc::clone(&metrics), Arc::clone(&people))
+            .map_err(|source| Error::Records { path: hooks_path, source })?;
+    let figures_path = dir.join("figures.db");
+    let (figures, endings, ended) = figures::open(&figures_path, handle.clone(), archive.clone(), live.clone())
+        .map_err(|source| Error::Records { path: figures_path, source })?;
     let (of_tests, tested) = (Arc::clone(&metrics), Arc::clone(&data));
     let screener = Screener::open(dir, tested, handle.clone(), of_tests, runtime.clone(), stopping.clone())?;
     let rounds_path = dir.join("rounds.db");
@@ -206,6 +236,9 @@ fn open(
         drawer,
         live: live.clone(),
         logs: log_writer,
+        attempts: attempt_notes,
+        endings,
+        webhooks: webhook_bell,
         metrics: Arc::clone(&metrics),
         status,
         ending,
@@ -217,6 +250,9 @@ fn open(
         rounds,
         keeper: handle,
         tokens,
+        people,
+        origin: Origin::new(config.url.clone(), false),
+        behind_proxy: config.behind_proxy,
         data,
         screener,
         inbox: uploads,
@@ -224,7 +260,11 @@ fn open(
         discovery_port: None,
         archive,
         logs: log_reader,
+        attempts,
         live,
+        figures,
+        answers,
+        webhooks,
         money: None,
         metrics,
         prices: Prices::default(),
@@ -232,7 +272,7 @@ fn open(
         lease_ms,
         stopping,
     };
-    Ok(Opened { keeper, shared, drawing, token_file, journal_path })
+    Ok(Opened { keeper, shared, drawing, postman, ended, courier, token_file, journal_path })
 }
 
 impl Hub {

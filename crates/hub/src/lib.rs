@@ -5,10 +5,15 @@
 //!
 //! One thread, the keeper, owns the core and the journal; everything else talks to it through bounded channels.
 
+pub mod access;
+mod answers;
+mod attempts;
 mod clock;
 mod config;
 mod data;
 mod error;
+mod extra;
+mod figures;
 mod http;
 mod hub;
 mod inbox;
@@ -20,14 +25,22 @@ mod logs;
 mod managed;
 mod metrics;
 pub mod money;
+mod people;
 mod proof;
 mod screen;
 mod session;
 mod status;
 mod token;
+mod webhooks;
 
-pub use config::{Bucket, Config};
+pub use config::{Bucket, Config, SignUp, Site};
 pub use error::Error;
+pub use extra::{Extra, Need, Place, Routes};
 pub use hub::{Hub, start};
 pub use inbox::Sftp;
 pub use managed::ManagedConfig;
+
+/// The OpenAPI document of the HTTP API, as JSON.
+pub fn openapi() -> String {
+    http::openapi_text()
+}

@@ -1,4 +1,5 @@
-//! What the hub counts about itself, for Prometheus. `docs/api.md` explains the names.
+//! What the hub counts about itself, for Prometheus. `docs/metrics.md` explains the names.
+use gleaner_wire::webhook::DeliveryState;
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
@@ -63,6 +64,12 @@ pub(crate) struct Metrics {
     tests_begun: AtomicU64,
     tests_passed: AtomicU64,
     tests_failed: AtomicU64,
+    /// Attempts that are missing in listings because their notes did not find room.
+    pub(crate) attempts_unrecorded: AtomicU64,
+    /// Requests to webhooks: delivered, failed, given up.
+    webhooks: [AtomicU64; 3],
+    /// Answers of the API, by the first digit of their status.
+    answers: [AtomicU64; 5],
     /// HTTP connections and worker connections that are open.
     pub(crate) connections: AtomicUsize,
     /// Worker connections that were turned away or closed for what they sent.
@@ -85,6 +92,9 @@ impl Metrics {
             tests_begun: AtomicU64::new(0),
             tests_passed: AtomicU64::new(0),
             tests_failed: AtomicU64::new(0),
+            attempts_unrecorded: AtomicU64::new(0),
+            webhooks: std::array::from_fn(|_| AtomicU64::new(0)),
+            answers: std::array::from_fn(|_| AtomicU64::new(0)),
             connections: AtomicUsize::new(0),
             refused: AtomicU64::new(0),
             log_lines_lost: AtomicU64::new(0),
@@ -131,6 +141,23 @@ impl Metrics {
         counter.fetch_add(1, Relaxed);
     }
 
+    /// Notes a request to a webhook.
+    pub(crate) fn webhook_tried(&self, state: DeliveryState) {
+        let at = match state {
+            DeliveryState::Delivered => 0,
+            DeliveryState::Waiting => 1,
+            DeliveryState::GivenUp => 2,
+        };
+        self.webhooks[at].fetch_add(1, Relaxed);
+    }
+
+    /// Notes an answer of the API.
+    pub(crate) fn answered(&self, status: u16) {
+        if let Some(count) = usize::from(status / 100).checked_sub(1).and_then(|class| self.answers.get(class)) {
+            count.fetch_add(1, Relaxed);
+        }
+    }
+
     /// Writes the hub's own counters.
     pub(crate) fn write(&self, text: &mut Text) {
         self.commit_micros.write(text, "gleaner_journal_commit_seconds", "Time to put one batch on disk.", 1e6);
@@ -147,6 +174,18 @@ impl Metrics {
         text.counter("gleaner_tests_passed_total", "Tests with a right answer.", self.tests_passed.load(Relaxed));
         text.counter("gleaner_tests_failed_total", "Tests without one.", self.tests_failed.load(Relaxed));
         text.counter("gleaner_log_lines_lost_total", "Log lines lost.", self.log_lines_lost.load(Relaxed));
+        text.head("gleaner_http_responses_total", "Answers of the API, by class of status.", "counter");
+        for (class, count) in (1..).zip(&self.answers) {
+            let count = count.load(Relaxed);
+            text.line(format_args!("gleaner_http_responses_total{{class=\"{class}xx\"}} {count}"));
+        }
+        text.head("gleaner_webhook_deliveries_total", "Requests to webhooks, by outcome.", "counter");
+        for (outcome, count) in ["delivered", "failed", "given_up"].iter().zip(&self.webhooks) {
+            let count = count.load(Relaxed);
+            text.line(format_args!("gleaner_webhook_deliveries_total{{outcome=\"{outcome}\"}} {count}"));
+        }
+        let unrecorded = self.attempts_unrecorded.load(Relaxed);
+        text.counter("gleaner_attempts_unrecorded_total", "Notes on attempts that were lost.", unrecorded);
         process(text);
     }
 }

@@ -1,17 +1,20 @@
 //! One worker's connection: the handshake, then messages both ways, everything bounded.
 //!
 //! What a worker says is checked here and handed to the keeper; what the keeper has for it is sent from here.
-use crate::http::{Problem, Shared};
+use crate::http::{Asking, Problem, Shared, Via, unauthorized};
 use crate::keeper::{Backlog, BacklogReceiver, Command, Join, Outgoing, Report};
 use crate::proof::SignedClaims;
 use crate::token;
-use axum::extract::State;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
+use axum::extract::{Extension, State};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
 use ed25519_dalek::{Signature, VerifyingKey};
 use futures_util::stream::SplitSink;
 use futures_util::{SinkExt, Stream, StreamExt};
+use gleaner_accounts::token::Scope;
+use gleaner_accounts::{AccountId, Role, Visit};
 use gleaner_core::Session;
 use gleaner_wire::{
     ATTEMPTS_HELD_MAX, Amount, BIDS_MAX, Cause, DETAIL_BYTES_MAX, Finished, HELD_MAX, LOG_BYTES_MAX, MESSAGE_BYTES_MAX,
@@ -68,24 +71,56 @@ struct Proved {
 }
 
 /// `GET /worker/v1`.
+#[utoipa::path(
+    get,
+    path = "/worker/v1",
+    operation_id = "join_as_worker",
+    tag = "machines",
+    summary = "A worker's WebSocket: postcard messages, after it has proved its key",
+    responses(
+        (status = 101, description = "The hub's challenge comes first"),
+        (status = 400, description = "`bad-request`: this path speaks WebSocket")
+    )
+)]
 pub(crate) async fn connect(
     State(shared): State<Arc<Shared>>,
+    Extension(asking): Extension<Asking>,
+    Extension(visit): Extension<Visit>,
+    headers: HeaderMap,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, Problem> {
     let upgrade = upgrade.map_err(Problem::no_web_socket)?;
+    let claim = claim(&asking, &headers)?.map(|account| (account, visit));
     let response = upgrade
         .read_buffer_size(READ_BUFFER_BYTES)
         .write_buffer_size(WRITE_BUFFER_BYTES)
         .max_write_buffer_size(4 * MESSAGE_BYTES_MAX)
         .max_message_size(MESSAGE_BYTES_MAX)
         .max_frame_size(MESSAGE_BYTES_MAX)
-        .on_upgrade(move |socket| serve(shared, socket));
+        .on_upgrade(move |socket| serve(shared, socket, claim));
     Ok(response)
 }
 
-async fn serve(shared: Arc<Shared>, socket: WebSocket) {
+/// Whose worker it is to be, if it came with a token of an account.
+fn claim(asking: &Asking, headers: &HeaderMap) -> Result<Option<AccountId>, Problem> {
+    let Some(person) = asking.person() else {
+        // A token that is shown and not good for anything is better known at once.
+        return if headers.contains_key(header::AUTHORIZATION) { Err(unauthorized()) } else { Ok(None) };
+    };
+    let provides = match &person.via {
+        Via::Token(token) => token.scopes.has(Scope::Provide),
+        Via::Session(..) => false,
+    };
+    if provides && person.account.roles.has(Role::Provider) {
+        return Ok(Some(person.account.id));
+    }
+    let detail = "a worker comes with a token that has the scope `provide`, of an account with the role `provider`";
+    Err(Problem::new(StatusCode::FORBIDDEN, "scope", "the token is not good for this", detail))
+}
+
+async fn serve(shared: Arc<Shared>, socket: WebSocket, claim: Option<(AccountId, Visit)>) {
     let (mut sink, mut stream) = socket.split();
-    let end = converse(&shared, &mut sink, &mut stream).await.err();
+    let end = converse(&shared, &mut sink, &mut stream, claim).await.err();
     // Best effort from here on: the worker may be gone or not listen.
     let farewell = async {
         if let Some(End::Refused(reason)) = end {
@@ -103,6 +138,7 @@ async fn converse(
     shared: &Arc<Shared>,
     sink: &mut Sink,
     stream: &mut (impl Stream<Item = Result<Message, axum::Error>> + Unpin),
+    claim: Option<(AccountId, Visit)>,
 ) -> Result<(), End> {
     let limit = Duration::from_millis(HANDSHAKE_MS_MAX);
     let proved = timeout(limit, handshake(sink, stream)).await;
@@ -110,6 +146,10 @@ async fn converse(
     let session = shared.keeper.session();
     let (backlog, mut queue) = Backlog::new();
     let key = proved.key;
+    if let Some((account, visit)) = claim {
+        let claimed = shared.people.ask(move |accounts| accounts.claim_worker(visit, account, key)).await;
+        claimed.map_err(|_| End::refused("the worker could not be made its account's"))?;
+    }
     let worker = join(shared, proved, session, backlog, &mut queue).await?;
     let result = converse_as(shared, (worker, key), session, sink, stream, queue).await;
     // A keeper that has stopped knows that every connection ends.

@@ -2,6 +2,7 @@
 //!
 //! Tokens are compared and kept by their hash, so that neither a timing nor a memory dump of the table gives one away.
 use crate::Error;
+use gleaner_accounts::AccountId;
 use gleaner_wire::{WorkerId, WorkerKey};
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -21,6 +22,8 @@ pub(crate) enum Caller {
     Operator,
     /// A connected worker; it may use chunks, outputs and its own keys only.
     Worker(WorkerId, WorkerKey),
+    /// An account; it may use what is its own.
+    Account(AccountId),
 }
 
 /// The tokens that are valid now.

@@ -40,7 +40,7 @@ impl Trace {
             Effect::RefuseJob { ticket, reason } => (5, ticket.0, 0, reason),
             Effect::AnnounceJob { job } => (6, job.0, 0, ""),
             Effect::AnnounceWorker { worker } => (7, worker.0.into(), 0, ""),
-            Effect::AnnounceFailure { job } => (8, job.0, 0, ""),
+            Effect::AnnounceFailure { job, .. } => (8, job.0, 0, ""),
             Effect::ArchiveJob { job } => (9, job.0, 0, ""),
             Effect::RefuseWorker { session, reason } => (10, session.0, 0, reason),
             Effect::LockOrder { job } => (11, job.0, 0, ""),

@@ -1,11 +1,14 @@
 //! Accounts on a chain.
 use alloc::string::String;
+#[cfg(feature = "openapi")]
+use alloc::vec::Vec;
 use core::fmt;
 use core::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// An account on an EVM chain; `0x` and 40 hexadecimal digits where people read it, 20 bytes elsewhere.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(value_type = String, pattern = "^0x[0-9a-fA-F]{40}$"))]
 pub struct Address(pub [u8; 20]);
 
 /// Why a text is not an address.

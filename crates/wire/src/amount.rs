@@ -1,5 +1,7 @@
 //! Money. One GLN is 1,000,000,000 units; every amount is a whole number of units.
 use alloc::string::String;
+#[cfg(feature = "openapi")]
+use alloc::vec::Vec;
 use core::fmt;
 use core::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -8,6 +10,7 @@ use crate::Micros;
 
 /// An amount of money in units of 10⁻⁹ GLN. Shown and read as a decimal number of GLN.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(value_type = String, pattern = "^[0-9]+(\\.[0-9]{1,9})?$", example = "1.25"))]
 pub struct Amount(pub u64);
 
 /// Why a text is not an amount.

@@ -15,17 +15,21 @@ pub use crate::prices::PriceView;
 
 /// An error, as RFC 9457 has it (`application/problem+json`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Problem {
     /// A stable word for programs.
     #[serde(rename = "type")]
     pub kind: String,
+    /// The same word, under the name that programs look for.
+    #[serde(default)]
+    pub code: String,
     /// What went wrong, in one line.
     pub title: String,
     /// The HTTP status.
     pub status: u16,
     /// The reason, and what to do.
     pub detail: String,
-    /// Where in the job file, if it was about one: a path such as `task[2].input[0].from`.
+    /// Where: in a job file, a path such as `task[2].input[0].from`; otherwise the parameter or field.
     pub at: Option<String>,
     /// The line of a job file sent as TOML.
     pub line: Option<usize>,
@@ -33,6 +37,7 @@ pub struct Problem {
 
 /// The answer to a submission.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Submitted {
     /// The new job.
     pub job: JobId,
@@ -44,6 +49,7 @@ pub struct Submitted {
 
 /// Where a job stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case", tag = "state")]
 pub enum JobState {
     /// It waits for its money to be locked on the chain.
@@ -66,6 +72,20 @@ pub enum JobState {
 }
 
 impl JobState {
+    /// The words for each, as JSON has them.
+    pub const WORDS: [&'static str; 5] = ["ordered", "running", "done", "cancelled", "failed"];
+
+    /// The word for it, as JSON has it.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Ordered => "ordered",
+            Self::Running => "running",
+            Self::Done => "done",
+            Self::Cancelled => "cancelled",
+            Self::Failed { .. } => "failed",
+        }
+    }
+
     /// Whether nothing more will happen.
     pub fn has_ended(&self) -> bool {
         !matches!(self, Self::Ordered | Self::Running)
@@ -74,6 +94,7 @@ impl JobState {
 
 /// A job in a listing, and in live events.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct JobSummary {
     /// The job.
     pub id: JobId,
@@ -104,8 +125,19 @@ pub struct JobSummary {
     pub ended_at: Option<Millis>,
 }
 
+/// A page of a listing of jobs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct JobsPage {
+    /// The jobs, newest first.
+    pub items: Vec<JobSummary>,
+    /// Where the next page starts, if there is more.
+    pub next: Option<String>,
+}
+
 /// One job, whole.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct JobView {
     /// The summary.
     #[serde(flatten)]
@@ -138,6 +170,7 @@ pub struct JobView {
 
 /// How many results were judged alike.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ChecksView {
     /// How, in words.
     pub verdict: String,
@@ -149,6 +182,7 @@ pub struct ChecksView {
 
 /// How the market treated a job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct MarketView {
     /// How its workers were found and how firm its places were.
     pub market: Market,
@@ -166,6 +200,7 @@ pub struct MarketView {
 
 /// One `[[task]]` of a job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct GroupView {
     /// Its name.
     pub name: String,
@@ -173,6 +208,9 @@ pub struct GroupView {
     pub runtime: Runtime,
     /// What its elements are.
     pub extent: crate::Extent,
+    /// The `[[task]]`s whose outputs it reads, by their position in the job.
+    #[serde(default)]
+    pub reads: Vec<u16>,
     /// How many elements.
     pub tasks: u64,
     /// How many are done.
@@ -193,6 +231,7 @@ pub struct GroupView {
 
 /// A worker's part in a job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct TallyView {
     /// The worker.
     pub worker: WorkerId,
@@ -212,6 +251,7 @@ pub struct TallyView {
 
 /// A failed or lost attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct FailureView {
     /// The task, as `name[index]`.
     pub task: String,
@@ -231,6 +271,7 @@ pub struct FailureView {
 
 /// A task that went to the winner of an auction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct AwardView {
     /// The task, as `name[index]`.
     pub task: String,
@@ -250,6 +291,7 @@ pub struct AwardView {
 
 /// What a job would cost, before anything is paid.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct QuoteView {
     /// How many tasks it has.
     pub tasks: u64,
@@ -270,6 +312,7 @@ pub struct QuoteView {
 
 /// What a job would cost and when it would be done if this mattered more.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ChoiceView {
     /// What matters more.
     pub prefer: Prefer,
@@ -287,6 +330,7 @@ pub struct ChoiceView {
 
 /// What is expected, and between what eight of ten such jobs end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RangeView {
     /// One in ten is below.
     pub low: u64,
@@ -315,6 +359,7 @@ pub enum Sure {
 
 /// What was promised to a job, beside what became of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct QuotedView {
     /// The name of the quote.
     pub id: crate::Hash,
@@ -334,6 +379,7 @@ pub struct QuotedView {
 
 /// What one `[[task]]` of a job would cost.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct GroupQuote {
     /// Its name.
     pub task: String,
@@ -357,6 +403,7 @@ pub struct GroupQuote {
 
 /// What devices ask for a second of one slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct AskedView {
     /// The least.
     pub lowest: Amount,
@@ -366,6 +413,7 @@ pub struct AskedView {
 
 /// Why tasks of one group wait.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct WaitingView {
     /// The group's name.
     pub task: String,
@@ -377,6 +425,7 @@ pub struct WaitingView {
 
 /// One reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ReasonView {
     /// A stable word for programs.
     pub code: String,
@@ -388,6 +437,7 @@ pub struct ReasonView {
 
 /// Why a job stands where it stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ExplainView {
     /// The job.
     pub job: JobId,
@@ -407,6 +457,7 @@ pub struct ExplainView {
 
 /// A running attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RunningView {
     /// The task, as `name[index]`.
     pub task: String,
@@ -426,6 +477,7 @@ pub struct RunningView {
 
 /// A worker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct WorkerView {
     /// The worker.
     pub id: WorkerId,
@@ -467,6 +519,7 @@ pub struct WorkerView {
 
 /// How often a worker's results are computed again by others, and what that rests on. Shares are in millionths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct AuditsView {
     /// The share that is checked: the larger of the next two.
     pub rate: u32,
@@ -496,6 +549,7 @@ pub struct AuditsView {
 
 /// How a runtime of a device stands with the hub's tests.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct TestView {
     /// The position of the device in the offer.
     pub device: u16,
@@ -511,6 +565,7 @@ pub struct TestView {
 
 /// A dataset that a hub keeps.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct DatasetView {
     /// What names it.
     pub data: DataRef,
@@ -534,6 +589,7 @@ pub struct DatasetView {
 
 /// What workers have sent each other of datasets, as their receivers have signed for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SeedingView {
     /// All of it, in bytes of chunks.
     pub bytes: u64,
@@ -543,6 +599,7 @@ pub struct SeedingView {
 
 /// What one worker has sent to others of one dataset, for one job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SeededView {
     /// Who sent.
     pub worker: WorkerKey,
@@ -556,6 +613,7 @@ pub struct SeededView {
 
 /// What became of receipts that a worker handed in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SeedingTaken {
     /// Bytes that were counted.
     pub bytes: u64,
@@ -565,6 +623,7 @@ pub struct SeedingTaken {
 
 /// What a check of a hub's store found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CheckView {
     /// Chunks that were read.
     pub chunks: u64,
@@ -578,6 +637,7 @@ pub struct CheckView {
 
 /// Somebody who got a task and waits for its keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct KeysWanted {
     /// The group of the job.
     pub group: u16,
@@ -587,6 +647,7 @@ pub struct KeysWanted {
 
 /// Keys of a task, wrapped for one machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct KeysLeft {
     /// The group of the job.
     pub group: u16,
@@ -598,6 +659,7 @@ pub struct KeysLeft {
 
 /// Keys of a task, for who asked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct KeysView {
     /// The submission that they belong to, in hexadecimal digits.
     pub submission: String,
@@ -611,6 +673,7 @@ pub struct KeysView {
 
 /// How machines of this hub's network find each other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct NetworkView {
     /// The key by which the hub signs what machines may fetch from each other.
     pub hub: WorkerKey,
@@ -623,6 +686,7 @@ pub struct NetworkView {
 
 /// One output in a list of results.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ResultView {
     /// The group's name.
     pub task: String,
@@ -634,6 +698,7 @@ pub struct ResultView {
 
 /// A page of results.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ResultsPage {
     /// The results.
     pub results: Vec<ResultView>,
@@ -643,6 +708,7 @@ pub struct ResultsPage {
 
 /// One line of a job's log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct LogView {
     /// When it arrived.
     pub at: Millis,
@@ -656,6 +722,7 @@ pub struct LogView {
 
 /// Whether the hub is well.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Health {
     /// Whether it takes jobs.
     pub accepting: bool,
@@ -671,6 +738,7 @@ pub struct Health {
 
 /// The hub's books.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct LedgerView {
     /// Money by account, such as `requester:ada` or `worker:3`.
     pub accounts: BTreeMap<String, Amount>,
@@ -680,6 +748,7 @@ pub struct LedgerView {
 
 /// What the events WebSocket sends.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case", tag = "event")]
 pub enum Live {
     /// A job moved on; at most a few a second for each job.

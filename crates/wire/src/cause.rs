@@ -1,9 +1,14 @@
 //! The closed list of causes of a failed attempt.
+#[cfg(feature = "openapi")]
+use alloc::string::String;
+#[cfg(feature = "openapi")]
+use alloc::vec::Vec;
 use core::fmt;
 use serde::{Deserialize, Serialize};
 
 /// Why an attempt failed. What follows from each cause is one table in the core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
     /// The worker's connection or lease ended.

@@ -9,6 +9,7 @@ use crate::{Address, Amount, AttemptId, Hash, JobId, Millis};
 
 /// A result that somebody else computed differently: who answered what, how the vote went, and who was wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ContestView {
     /// The task, as `name[index]`.
     pub task: String,
@@ -34,6 +35,7 @@ pub struct ContestView {
 
 /// What somebody else computed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ContestedAnswer {
     /// Whose.
     pub worker: String,
@@ -49,6 +51,7 @@ pub struct ContestedAnswer {
 
 /// A provider that was found wrong and is to answer for it before the court of the chain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CaseView {
     /// In which job.
     pub job: JobId,
@@ -68,6 +71,7 @@ pub struct CaseView {
 
 /// Where a case before the court of the chain stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(tag = "stage", rename_all = "snake_case")]
 pub enum CaseStage {
     /// It is to be accused.
@@ -96,6 +100,7 @@ pub enum CaseStage {
 
 /// What honest results on two classes of devices may differ by, as was learned from such results.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ToleranceView {
     /// The `[[task]]`.
     pub task: String,

@@ -1,4 +1,8 @@
 //! References to datasets.
+#[cfg(feature = "openapi")]
+use alloc::string::String;
+#[cfg(feature = "openapi")]
+use alloc::vec::Vec;
 use core::fmt;
 use core::str::FromStr;
 use serde::{Deserialize, Serialize};
@@ -7,6 +11,7 @@ use crate::{BlobRef, HashError};
 
 /// A dataset: a file or a folder, sealed in chunks. Who holds its key finds the rest from its root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct DataRef {
     /// Its sealed root.
     pub root: BlobRef,

@@ -1,11 +1,14 @@
 //! How many elements a `[[task]]` stands for, and what each of them is: a number of a range or a tile of a grid.
 use alloc::string::String;
+#[cfg(feature = "openapi")]
+use alloc::vec::Vec;
 use core::fmt;
 use core::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 /// A range of whole numbers, both ends included, written `"1..100000"` or `"0..90 step 10"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Each {
     first: u64,
     step: u64,
@@ -75,6 +78,7 @@ pub struct Rect {
 
 /// What the elements of a `[[task]]` are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum Extent {
     /// One task.
     Single,

@@ -1,11 +1,14 @@
 //! BLAKE3 hashes and references to blobs.
 use alloc::string::String;
+#[cfg(feature = "openapi")]
+use alloc::vec::Vec;
 use core::fmt;
 use core::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// A BLAKE3 hash; 64 hexadecimal digits where people read it, 32 bytes elsewhere.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(value_type = String, pattern = "^[0-9a-f]{64}$"))]
 pub struct Hash(pub [u8; 32]);
 
 /// Why a text is not a hash.
@@ -75,6 +78,7 @@ impl<'de> Deserialize<'de> for Hash {
 
 /// A blob by content and length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct BlobRef {
     /// The BLAKE3 hash of the bytes.
     pub id: Hash,

@@ -1,4 +1,8 @@
 //! Identifiers. Each is its own type, so that a task cannot be passed where a worker is meant.
+#[cfg(feature = "openapi")]
+use alloc::string::String;
+#[cfg(feature = "openapi")]
+use alloc::vec::Vec;
 use core::fmt;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -6,6 +10,7 @@ macro_rules! id {
     ($name:ident, $inner:ty, $doc:literal) => {
         #[doc = $doc]
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
         #[serde(transparent)]
         pub struct $name(pub $inner);
 
@@ -24,6 +29,7 @@ id!(AuctionId, u64, "An auction, counted by its hub from 1.");
 
 /// One task: the element `index` of the group `group` (a `[[task]]` of the job file) of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct TaskId {
     /// The job.
     pub job: JobId,
@@ -41,6 +47,7 @@ impl fmt::Display for TaskId {
 
 /// A worker's ed25519 public key, its identity on every hub.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(value_type = String, pattern = "^[0-9a-f]{64}$"))]
 pub struct WorkerKey(pub [u8; 32]);
 
 impl fmt::Display for WorkerKey {

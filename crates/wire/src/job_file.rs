@@ -21,6 +21,7 @@ pub const JOB_FILE_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// A job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct JobFile {
     /// What people call it.
@@ -44,6 +45,7 @@ pub struct JobFile {
 
 /// What matters more when a worker is chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Prefer {
     /// The earliest finish.
@@ -57,6 +59,7 @@ pub enum Prefer {
 
 /// The most that a job may cost and last.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Budget {
     /// The price cap; without one, 1 GLN.
@@ -67,6 +70,7 @@ pub struct Budget {
 
 /// Needs as written; what is missing comes from the job or a default.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct NeedsFile {
     /// The kind of device.
@@ -81,6 +85,7 @@ pub struct NeedsFile {
 
 /// A `[[task]]`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct TaskFile {
     /// The name, unique in the job.
@@ -122,11 +127,13 @@ pub struct TaskFile {
     #[serde(default)]
     pub blender: BlenderFile,
     /// How two results of one task are compared; without it, as its runtime allows.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<crate::described::CheckWritten>))]
     pub check: Option<CheckFile>,
 }
 
 /// What of a scene is rendered, and how. The program of the task is the scene's file, or a folder that has it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct BlenderFile {
     /// The path of the scene in the folder; needed if the program is one.
@@ -149,8 +156,10 @@ pub struct BlenderFile {
     #[serde(default)]
     pub device: DeviceChoice,
     /// Samples of each pixel; without a number, as the scene says.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<u32>, minimum = 1))]
     pub samples: Option<NonZeroU32>,
     /// Width and height in pixels; without them, as the scene says.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Vec<u32>>, min_items = 2, max_items = 2))]
     pub resolution: Option<[NonZeroU32; 2]>,
     /// Exactly this build of Blender; without one, the one that most machines have.
     pub build: Option<String>,
@@ -160,6 +169,7 @@ pub struct BlenderFile {
 
 /// A step of a rendering; see [`crate::Stage`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StageFile {
     /// Looks at the scene.
@@ -174,6 +184,7 @@ pub enum StageFile {
 
 /// What runs in a container.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ContainerFile {
     /// The image in a registry, with its digest: `docker.io/library/python@sha256:…`.
@@ -195,6 +206,7 @@ pub struct ContainerFile {
 
 /// How a WGSL kernel is dispatched.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct KernelFile {
     /// The entry point; without one, `main`.
@@ -218,6 +230,7 @@ pub struct KernelFile {
 
 /// The tiles of a picture.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct TilesFile {
     /// Width of the picture.
@@ -232,6 +245,7 @@ pub struct TilesFile {
 
 /// An input.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct InputFile {
     /// The name under which the task sees it.

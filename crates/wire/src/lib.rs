@@ -4,14 +4,21 @@
 //! with a reason. Binary encodings (postcard) are pinned by samples in the tests; changing one raises [`PROTOCOL`].
 #![no_std]
 extern crate alloc;
+// What describes the types needs it; nothing else here does.
+#[cfg(feature = "openapi")]
+#[macro_use]
+extern crate std;
 
 mod address;
 mod amount;
+mod asker;
 mod bid;
 mod cause;
 mod class;
 mod contest;
 mod data;
+#[cfg(feature = "openapi")]
+mod described;
 mod element;
 mod hash;
 mod id;
@@ -27,15 +34,20 @@ mod standing;
 pub mod api;
 pub mod check;
 pub mod commit;
+pub mod figures;
 pub mod job_file;
+pub mod live;
 pub mod market;
 pub mod prices;
+pub mod progress;
 pub mod query;
 pub mod receipt;
 pub mod render;
+pub mod webhook;
 
 pub use address::{Address, AddressError};
 pub use amount::{Amount, AmountError};
+pub use asker::{Asker, SpendLimit};
 pub use bid::{BIDS_MAX, Invitation, OpenedBid, SealedBid, seal_bid};
 pub use cause::Cause;
 pub use check::Check;

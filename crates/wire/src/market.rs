@@ -1,9 +1,14 @@
 //! How a job finds its workers and what it pays for how firm a place: `[market]` of a job file.
+#[cfg(feature = "openapi")]
+use alloc::string::String;
+#[cfg(feature = "openapi")]
+use alloc::vec::Vec;
 use core::fmt;
 use serde::{Deserialize, Serialize};
 
 /// The `[market]` table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Market {
     /// How workers are chosen and paid.
@@ -16,6 +21,7 @@ pub struct Market {
 
 /// How workers are chosen and paid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = MarketMode))]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
     /// By the standing prices of their offers.
@@ -29,6 +35,7 @@ pub enum Mode {
 
 /// How firm a place on a worker is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = MarketTier))]
 #[serde(rename_all = "kebab-case")]
 pub enum Tier {
     /// Kept for the job, and never taken from it.

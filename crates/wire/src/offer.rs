@@ -8,6 +8,7 @@ use crate::{Address, Amount, ByteSize};
 
 /// A kind of program that a worker can run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Runtime {
     /// A WASI program in a WebAssembly sandbox.
@@ -38,6 +39,7 @@ impl fmt::Display for Runtime {
 
 /// Who made a device, as far as work placed on it may care.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum DeviceKind {
     /// The processor itself.
@@ -78,6 +80,7 @@ impl fmt::Display for DeviceKind {
 
 /// Which devices a task accepts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum DeviceNeed {
     /// Any that has the runtime.
@@ -142,6 +145,7 @@ pub struct Needs {
 
 /// One runtime on one device, as its self-test found it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RuntimeOffer {
     /// The runtime.
     pub runtime: Runtime,
@@ -155,6 +159,7 @@ pub struct RuntimeOffer {
 
 /// One device of a worker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct DeviceOffer {
     /// What kind.
     pub kind: DeviceKind,
@@ -178,6 +183,7 @@ pub struct DeviceOffer {
 
 /// A worker's standing offer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Offer {
     /// The name its owner gave it.
     pub name: String,

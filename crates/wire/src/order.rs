@@ -7,6 +7,7 @@ use crate::{Address, Amount, Hash};
 
 /// What a requester promises for one job. Its meaning on a chain, and its signature, are `gleaner-chain`'s.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Order {
     /// Who pays.
     pub requester: Address,
@@ -24,16 +25,19 @@ pub struct Order {
     pub policy: Hash,
     /// The requester's own number of the submission: an order is used once.
     #[serde(with = "nonce")]
+    #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^[0-9a-fA-F]{32}$"))]
     pub nonce: u128,
 }
 
 /// An order with the requester's signature.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SignedOrder {
     /// The order.
     pub order: Order,
     /// 65 bytes of secp256k1, or what a contract wallet takes for a signature.
     #[serde(with = "signature")]
+    #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^0x([0-9a-fA-F]{2})*$"))]
     pub signature: Vec<u8>,
 }
 

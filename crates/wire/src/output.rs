@@ -1,4 +1,6 @@
 //! What a task delivers.
+#[cfg(feature = "openapi")]
+use alloc::string::String;
 use alloc::vec::Vec;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
@@ -24,7 +26,8 @@ pub enum Output {
 }
 
 #[derive(Serialize, Deserialize)]
-enum Encoded {
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Output))]
+pub(crate) enum Encoded {
     Inline(Vec<u8>),
     File(BlobRef),
     Files(BlobRef),

@@ -1,4 +1,6 @@
 //! What the market's index says, and what the hub wants of managed workers, as JSON.
+#[cfg(feature = "openapi")]
+use alloc::string::String;
 use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
@@ -6,6 +8,7 @@ use crate::{Amount, ByteSize, DeviceClass, DeviceKind, Millis, Runtime};
 
 /// What a class of devices is worth now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct PriceView {
     /// The class.
     pub class: DeviceClass,
@@ -35,6 +38,7 @@ pub struct PriceView {
 
 /// The price of a class at one time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct PricePoint {
     /// When its minute or hour ended.
     pub at: Millis,
@@ -48,6 +52,7 @@ pub struct PricePoint {
 
 /// The price of a class over time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct PriceHistory {
     /// As it is now.
     #[serde(flatten)]
@@ -60,6 +65,7 @@ pub struct PriceHistory {
 
 /// How many managed workers a hub wants.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct DemandView {
     /// The most that are wanted of all classes together; 0 if nobody asked the hub to want any.
     pub workers_max: u32,
@@ -69,6 +75,7 @@ pub struct DemandView {
 
 /// How many managed workers of a class a hub wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ClassDemand {
     /// The class.
     pub class: DeviceClass,

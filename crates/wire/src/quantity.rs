@@ -1,21 +1,26 @@
 //! Time and sizes, with the units that people write.
 use alloc::string::String;
+#[cfg(feature = "openapi")]
+use alloc::vec::Vec;
 use core::fmt;
 use core::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// A moment (milliseconds since 1970) or a span of milliseconds. Written as `"90s"`, `"10m"`, `"2h"` by people.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(transparent)]
 pub struct Millis(pub u64);
 
 /// A span of microseconds, as metered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(transparent)]
 pub struct Micros(pub u64);
 
 /// A number of bytes; `"512MiB"` or a plain number where people write it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(value_type = String, example = "24GiB"))]
 pub struct ByteSize(pub u64);
 
 /// Why a text is not a duration or a size.

@@ -7,6 +7,7 @@ use crate::{Amount, Hash, Millis};
 
 /// What a hub promises for one job and one preference.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Quote {
     /// What is to be done: the hash of the plan, without its preference and its cap.
     pub work: Hash,
@@ -39,11 +40,13 @@ impl Quote {
 
 /// A quote with the signature of the hub's own key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SignedQuote {
     /// The quote.
     pub quote: Quote,
     /// 64 bytes of ed25519.
     #[serde(with = "crate::order::signature")]
+    #[cfg_attr(feature = "openapi", schema(value_type = alloc::string::String))]
     pub signature: Vec<u8>,
 }
 

@@ -1,9 +1,14 @@
 //! The state of a worker as people see it.
+#[cfg(feature = "openapi")]
+use alloc::string::String;
+#[cfg(feature = "openapi")]
+use alloc::vec::Vec;
 use core::fmt;
 use serde::{Deserialize, Serialize};
 
 /// The state of a worker. What moves it from one to the next is one table in the core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = WorkerState))]
 #[serde(rename_all = "snake_case")]
 pub enum State {
     /// Not connected.

@@ -31,18 +31,23 @@ const NUMBER: usize = 8;
 
 /// The proof that a root was anchored before its seed could be known.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Beacon {
     /// The seed: the hash of the block after the anchor's.
     pub seed: Hash,
     /// The header of the anchor's block, as it is hashed.
+    #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^0x([0-9a-fA-F]{2})*$"))]
     pub header: Bytes,
     /// The header of the block after it.
+    #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^0x([0-9a-fA-F]{2})*$"))]
     pub next: Bytes,
     /// The anchoring transaction, as it is sent.
+    #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^0x([0-9a-fA-F]{2})*$"))]
     pub transaction: Bytes,
     /// Its place in the block.
     pub place: u64,
     /// The nodes from the root of the block's transactions to this one.
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
     pub proof: Vec<Bytes>,
 }
 

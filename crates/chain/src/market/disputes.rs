@@ -17,6 +17,7 @@ mod typed {
 
 /// For whom a vote is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Ruling {
     /// The accused, or whoever defends what it did, is right.
@@ -37,12 +38,15 @@ impl Ruling {
 
 /// The vote of a member of a committee.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = DisputeVote))]
 pub struct Vote {
     /// Whose.
+    #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^0x[0-9a-fA-F]{40}$"))]
     pub account: Address,
     /// For whom.
     pub ruling: Ruling,
     /// The member's signature.
+    #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^0x([0-9a-fA-F]{2})*$"))]
     pub signature: Bytes,
 }
 

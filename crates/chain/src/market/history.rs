@@ -215,7 +215,7 @@ fn entry_of(line: Line, entry: &LogEntry) -> Result<Option<Entry>, ReadError> {
     Ok(Some(Entry { block, transaction, index, kind, amount, with }))
 }
 
-fn decoded<E: SolEvent>(entry: &LogEntry) -> Option<E> {
+pub(super) fn decoded<E: SolEvent>(entry: &LogEntry) -> Option<E> {
     let signature = entry.log.data.topics().first() == Some(&E::SIGNATURE_HASH);
     signature.then(|| E::decode_log_data(&entry.log.data).ok()).flatten()
 }

@@ -7,6 +7,7 @@ mod epochs;
 mod governance;
 mod history;
 mod open_orders;
+mod order_end;
 mod reads;
 mod votes;
 pub mod words;
@@ -21,6 +22,7 @@ pub use disputes::{Accusation, Ending, Question, Ruling, Vote, majority};
 pub use epochs::{EpochStage, EpochState};
 pub use governance::{Ballot, Proposal, ProposalState, Stage};
 pub use history::{Entry, Kind, PaidEvent};
+pub use order_end::OrderEnd;
 pub use reads::{ChannelState, DisputeStage, DisputeState, OrderState, State, Terms};
 pub use votes::VotingRules;
 

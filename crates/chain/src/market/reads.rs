@@ -8,6 +8,7 @@ use crate::contracts::{Court, Escrow, Parameters, Stake, Token, Vouchers};
 
 /// The numbers that hold for new orders now.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = ChainTerms))]
 pub struct Terms {
     /// The platform's share, in hundredths of a percent.
     pub share_points: u32,
@@ -41,6 +42,7 @@ pub struct Terms {
 
 /// Where an order stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = OrderStage))]
 #[serde(rename_all = "snake_case")]
 pub enum State {
     /// There is none.
@@ -59,12 +61,15 @@ pub enum State {
 
 /// All that the chain remembers of an order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct OrderState {
     /// Where it stands.
     pub state: State,
     /// Who pays.
+    #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^0x[0-9a-fA-F]{40}$"))]
     pub requester: Address,
     /// Who settles.
+    #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^0x[0-9a-fA-F]{40}$"))]
     pub hub: Address,
     /// The most it may cost.
     pub cap: Amount,
@@ -75,10 +80,12 @@ pub struct OrderState {
     /// The platform's share when it was locked, in hundredths of a percent.
     pub share_points: u32,
     /// The hash of the proposed settlement, or zero.
+    #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^0x[0-9a-f]{64}$"))]
     pub proposal: B256,
     /// Unix seconds from which the proposal can be made final.
     pub final_at: u64,
     /// The dispute about it, or zero.
+    #[cfg_attr(feature = "openapi", schema(value_type = String, pattern = "^0x[0-9a-f]+$"))]
     pub dispute: U256,
 }
 

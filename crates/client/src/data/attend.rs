@@ -50,6 +50,16 @@ impl Attendant {
 
     /// For a job that was submitted before, by the same account, from wherever.
     pub async fn of(hub: &HubData, account: &Account, job: JobId, groups: usize) -> Result<Self, Error> {
+        let attendant = Self::with_keys_only(hub, account, job, groups).await?;
+        let locals = Local::of_job(hub, account, job).await.unwrap_or_else(|error| {
+            tracing::debug!(%error, "workers fetch the job's data from the hub and each other only");
+            Vec::new()
+        });
+        Ok(attendant.offering(account, locals))
+    }
+
+    /// The same, for a machine that has nothing for workers but keys: the hub has all of the job's data.
+    pub async fn with_keys_only(hub: &HubData, account: &Account, job: JobId, groups: usize) -> Result<Self, Error> {
         let (mut keys, mut number) = (JobKeys::default(), 0);
         for group in 0..groups {
             let group = u16::try_from(group).map_err(|_| Error::answer(hub.url(), "a job with too many tasks"))?;
@@ -58,11 +68,7 @@ impl Attendant {
             keys.tasks.push(found.open(group, &account.machine()).ok_or(Error::NoKeys(job))?);
             number = found.submission;
         }
-        let locals = Local::of_job(hub, account, job).await.unwrap_or_else(|error| {
-            tracing::debug!(%error, "workers fetch the job's data from the hub and each other only");
-            Vec::new()
-        });
-        Ok(Self::new(hub.clone(), job, number, account.machine_key(), keys).offering(account, locals))
+        Ok(Self::new(hub.clone(), job, number, account.machine_key(), keys))
     }
 
     /// The keys.

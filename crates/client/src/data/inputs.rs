@@ -1,6 +1,6 @@
 //! What a job file names becomes datasets on the hub.
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Component, Path};
 
 use gleaner_data::manifest::Root;
 use gleaner_data::seal::DatasetKey;
@@ -93,6 +93,9 @@ impl Inputs<'_> {
             return Ok(());
         }
         let path = self.draft.folder().join(&name);
+        if self.draft.is_confined() {
+            confined(self.draft.folder(), &name).map_err(|reason| self.draft.wrong(at, reason))?;
+        }
         self.check(at, &name, &path, is_folder)?;
         let push = Push {
             account: self.account,
@@ -141,7 +144,10 @@ impl Inputs<'_> {
             self.learn(data).await?;
             return Ok(data);
         }
-        let all = self.hub.datasets().await?;
+        let mut all = self.hub.datasets().await?;
+        if self.draft.is_confined() {
+            all.retain(|view| view.owner == self.owner);
+        }
         let missing = || self.draft.wrong(at, format!("no dataset `{name}` was pushed to this hub"));
         let found = self.account.find(&all, name).ok_or_else(missing)?;
         if self.bringing == Bringing::Names {
@@ -169,11 +175,70 @@ impl Inputs<'_> {
                 Ok(_) => key,
                 Err(source) => {
                     let shut = || Error::Fetch { what: data.root.id, source: Box::new(source) };
-                    self.hub.key(data.root.id).await?.ok_or_else(shut)?
+                    self.uploaded(data.root.id).await?.ok_or_else(shut)?
                 }
             };
             self.keys.insert(data.root.id, key);
         }
         Ok(())
+    }
+
+    /// What opens a dataset that came by the hub's inbox. Who is confined gets the keys of its own uploads only.
+    async fn uploaded(&self, root: Hash) -> Result<Option<DatasetKey>, Error> {
+        if self.draft.is_confined() && self.hub.dataset(root).await?.owner != self.owner {
+            return Ok(None);
+        }
+        self.hub.key(root).await
+    }
+}
+
+/// Refuses a path that leads, or could lead, out of its folder. The reason is for people.
+fn confined(folder: &Path, name: &str) -> Result<(), String> {
+    let mut path = folder.to_owned();
+    if !Path::new(name).components().any(|part| matches!(part, Component::Normal(_))) {
+        return Err(format!("`{name}` is the folder of the job itself: name what lies in it"));
+    }
+    for part in Path::new(name).components() {
+        match part {
+            Component::Normal(part) => path.push(part),
+            Component::CurDir => continue,
+            Component::ParentDir | Component::RootDir | Component::Prefix(_) => {
+                return Err(format!("`{name}` leads out of the folder of the job: name what lies in it"));
+            }
+        }
+        let found = std::fs::symlink_metadata(&path).map_err(|error| format!("cannot read `{name}`: {error}"))?;
+        if !found.is_dir() && !found.is_file() {
+            return Err(format!("`{name}` is a link or a device: only files and folders are read"));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_confined_reads_what_lies_in_its_folder_and_nothing_else() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let folder = dir.path().join("mine");
+        std::fs::create_dir_all(folder.join("deep")).expect("made");
+        std::fs::write(folder.join("deep/file"), "text").expect("written");
+        std::fs::write(dir.path().join("secret"), "text").expect("written");
+        std::os::unix::fs::symlink(dir.path(), folder.join("out")).expect("linked");
+        std::os::unix::fs::symlink("deep", folder.join("link")).expect("linked");
+        for name in ["deep/file", "deep", "./deep/./file", "deep/"] {
+            assert_eq!(confined(&folder, name), Ok(()), "{name}");
+        }
+        let absolute = dir.path().join("secret").display().to_string();
+        for name in
+            ["../secret", "deep/../../secret", "out/secret", "link/file", "out", "link", "/etc/passwd", &absolute]
+        {
+            let reason = confined(&folder, name).expect_err(name);
+            assert!(!reason.contains("cannot read"), "it is refused before anything is looked at: {reason}");
+        }
+        assert!(confined(&folder, "").is_err() && confined(&folder, ".").is_err() && confined(&folder, "./").is_err());
+        assert!(confined(&folder, "deep/..").is_err() && confined(&folder, "none").is_err());
+        assert!(confined(&folder, "deep/file/..").is_err() && confined(&folder, "deep/fi\0le").is_err());
     }
 }

@@ -5,6 +5,7 @@
 //! by what is found here, so the index is no part of the state: it is made anew when a state is read.
 mod cells;
 mod criteria;
+mod sorted;
 
 use alloc::collections::BinaryHeap;
 use alloc::format;
@@ -19,6 +20,7 @@ use crate::place::SeatId;
 use crate::state::Core;
 pub(crate) use cells::Search;
 use criteria::Criteria;
+pub use sorted::{SORTED_MAX, SortedCursor, TooMany};
 
 /// Seats that are looked at for one page; a query that rules out almost all of them goes on with the next.
 const LOOKED_MAX: usize = 2000;
@@ -118,8 +120,8 @@ impl Core {
     /// The same with all that is told of each worker.
     pub fn search_page(&self, query: &Query, limit: usize, after: Option<Cursor>) -> WorkersPage {
         let Found { workers, next, matches, exact } = self.search(query, limit, after);
-        let workers = workers.into_iter().filter_map(|id| self.worker_view(id)).collect();
-        WorkersPage { workers, next: next.map(Cursor::text), matches, exact }
+        let items = workers.into_iter().filter_map(|id| self.worker_view(id)).collect();
+        WorkersPage { items, next: next.map(Cursor::text), matches, exact }
     }
 
     /// The worker of a seat, if the seat matches and none of its cheaper ones does: each worker is found once.

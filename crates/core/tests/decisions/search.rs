@@ -1,7 +1,7 @@
 use crate::network::{Network, offer};
-use gleaner_core::{Core, Event, Found, Params};
+use gleaner_core::{Core, Event, Found, Params, SortedCursor};
 use gleaner_wire::api::WorkerView;
-use gleaner_wire::query::{Operator, Query, Term, Value};
+use gleaner_wire::query::{Operator, Query, Sort, SortBy, Term, Value};
 use gleaner_wire::{Address, Amount, ByteSize, DeviceKind, Offer, Runtime, RuntimeOffer, WorkerId, WorkerKey};
 use proptest::prelude::*;
 
@@ -107,11 +107,11 @@ fn the_cheapest_that_match_come_first() {
     let network = crowd(200);
     let query = query("memory>=24GiB device=nvidia region=eu price<0.4 score>=80");
     let found = network.core.search_page(&query, 100, None);
-    assert!(found.exact && !found.workers.is_empty());
+    assert!(found.exact && !found.items.is_empty());
     let cheapest = |worker: &WorkerView| worker.offer.devices.iter().map(|device| device.price_per_second).min();
-    let prices = found.workers.iter().map(cheapest);
+    let prices = found.items.iter().map(cheapest);
     assert!(prices.is_sorted());
-    for worker in &found.workers {
+    for worker in &found.items {
         let device = &worker.offer.devices[0];
         assert_eq!((device.kind, worker.offer.region.as_str()), (DeviceKind::Nvidia, "eu"));
         assert!(device.memory >= ByteSize::mib(24 * 1024));
@@ -155,6 +155,47 @@ fn a_query_finds_what_a_look_at_everybody_finds() {
             found.sort();
             wanted.sort();
             assert_eq!(found, wanted, "`{text}` by pages of {limit}");
+        }
+    }
+}
+
+#[test]
+fn other_orders_find_the_same_workers_page_by_page() {
+    let network = crowd(200);
+    for text in ["", "device=gpu", "region=eu score>=80", "price>1000"] {
+        let query = query(text);
+        let mut wanted = scan(&network.core, &query);
+        wanted.sort();
+        for sort in ["-price", "score", "-score", "memory", "-memory", "id", "-id"] {
+            let sort: Sort = sort.parse().expect("an order");
+            let (mut found, mut after) = (Vec::new(), None);
+            loop {
+                let page = network.core.search_sorted(&query, sort, 7, after).expect("few enough");
+                assert_eq!((page.matches, page.exact), (wanted.len() as u64, true));
+                found.extend(page.items);
+                let Some(next) = page.next else { break };
+                after = Some(next.parse::<SortedCursor>().expect("a place"));
+            }
+            let best = |worker: &WorkerView| -> u64 {
+                let devices = worker.offer.devices.iter();
+                match sort.by {
+                    SortBy::Price => devices.map(|device| device.price_per_second.0).min().unwrap_or(0),
+                    SortBy::Memory => devices.map(|device| device.memory.0).max().unwrap_or(0),
+                    SortBy::Score => {
+                        let scores = devices.flat_map(|device| device.runtimes.iter().map(|runtime| runtime.score));
+                        scores.max().unwrap_or(0).into()
+                    }
+                    SortBy::Id => worker.id.0.into(),
+                }
+            };
+            // With a condition on devices, the best one that matches counts, which is not told here.
+            if text.is_empty() {
+                let keys: Vec<u64> = found.iter().map(best).collect();
+                assert!(if sort.falling { keys.is_sorted_by(|a, b| a >= b) } else { keys.is_sorted() }, "by {sort}");
+            }
+            let mut ids: Vec<WorkerId> = found.iter().map(|worker| worker.id).collect();
+            ids.sort();
+            assert_eq!(ids, wanted, "`{text}` by {sort}");
         }
     }
 }

@@ -8,6 +8,7 @@ mod hand;
 mod list;
 mod piece;
 mod plan;
+mod read;
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,6 +16,7 @@ use std::sync::mpsc::{Receiver, channel, sync_channel};
 use std::sync::{Mutex, PoisonError};
 
 pub use list::{File, extents, list, manifest_chunks};
+pub use read::{content, files};
 
 use crate::manifest::{self, Root, Totals};
 use crate::port::{PortError, Source};

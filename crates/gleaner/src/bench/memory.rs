@@ -146,7 +146,7 @@ fn offer(number: u32) -> Offer {
 }
 
 /// The floor: memory of a process that holds as many plain connections, one task each.
-async fn plain_connection_bytes(connections: u32) -> Result<f64> {
+pub async fn plain_connection_bytes(connections: u32) -> Result<f64> {
     let program = std::env::current_exe().context("cannot find this program's own file")?;
     let parent = std::process::id().to_string();
     let mut child = tokio::process::Command::new(program)

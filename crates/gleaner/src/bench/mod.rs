@@ -7,6 +7,7 @@ mod local;
 mod market;
 mod memory;
 mod money;
+mod pages;
 mod placement;
 mod process;
 mod programs;
@@ -77,6 +78,12 @@ enum What {
         #[arg(long, default_value_t = 10_000)]
         workers: u32,
     },
+    /// The hub's memory with pages that watch something
+    Pages {
+        /// How many pages
+        #[arg(long, default_value_t = 10_000)]
+        pages: u32,
+    },
     /// Speed of 4 and 64 workers against one
     Efficiency {
         /// How many tasks for each worker
@@ -138,6 +145,7 @@ async fn measure(what: &What) -> Result<Vec<Figure>> {
         What::Search { workers } => search::measure(*workers),
         What::Queue { tasks } => memory::measure_queue(*tasks).await,
         What::Idle { workers } => memory::measure_idle(*workers).await,
+        What::Pages { pages } => pages::measure(*pages).await,
         What::Efficiency { tasks_each } => efficiency::measure(*tasks_each).await,
         What::Provider { image, scene } => provider::measure(image, scene).await,
         What::Money => money::measure().await,

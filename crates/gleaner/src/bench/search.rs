@@ -95,8 +95,8 @@ pub fn measure(workers: u32) -> Result<Vec<Figure>> {
         };
         let page = core.search_page(&query, LIMIT, None);
         let wanted = scan(&all, matches);
-        ensure!(page.workers.len() == wanted, "`{text}` finds {} instead of {wanted}", page.workers.len());
-        let mut by_index = timed(&|| core.search_page(&query, LIMIT, None).workers.len(), ROUNDS);
+        ensure!(page.items.len() == wanted, "`{text}` finds {} instead of {wanted}", page.items.len());
+        let mut by_index = timed(&|| core.search_page(&query, LIMIT, None).items.len(), ROUNDS);
         let mut by_scan = timed(&|| scan(&all, matches), SCANS);
         for (name, per_hundred) in [("p50", 50), ("p99", 99)] {
             let (value, floor) = (quantile(&mut by_index, per_hundred), quantile(&mut by_scan, per_hundred));

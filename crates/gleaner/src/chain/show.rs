@@ -3,7 +3,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use gleaner_chain::genesis::PARAMETERS;
-use gleaner_hub::money::ChainView;
+use gleaner_chain::views::ChainView;
 
 use crate::output::{data, json};
 use crate::settings::Settings;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use gleaner_client::{Draft, Way};
 use gleaner_receipt::{Verifier, verify_job};
+use gleaner_requester::settle;
 use gleaner_wire::Amount;
 use gleaner_wire::api::{JobView, WorkerView};
 use tokio::time::{Instant, sleep};
@@ -105,7 +106,7 @@ async fn run(network: &Network, money: &Money, scratch: &Path) -> Result<JobView
     if sum != PRIMES {
         bail!("the results add up to {sum} primes instead of {PRIMES}");
     }
-    say(order::settle(client, &money.purse, submitted.job).await?.words());
+    say(order::told(&settle(client, &money.purse, submitted.job).await?));
     Ok(view)
 }
 

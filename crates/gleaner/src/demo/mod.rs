@@ -17,6 +17,7 @@ use gleaner_chain::{Account, wallet};
 use gleaner_client::data::Attending;
 use gleaner_client::{Client, Draft, Way};
 use gleaner_hub::money::ReconcileView;
+use gleaner_requester::{Purse, settle};
 use gleaner_wire::api::{JobState, JobView, Submitted, WorkerView};
 use gleaner_wire::{JobId, Runtime};
 
@@ -25,7 +26,6 @@ use crate::interrupt::Interrupt;
 use crate::network::{Network, Plan, worker_name};
 use crate::output::{data, say};
 use crate::progress::{Progress, spinner};
-use crate::purse::Purse;
 use crate::watch::Watch;
 use crate::{order, words};
 use money::Money;
@@ -108,7 +108,7 @@ async fn show(network: &mut Network, args: &Args, scratch: &Path, voter: Account
     let passes = passes_factor(&workers);
     let (view, killed) = render_and_kill(network, &money.purse, &draft(&job_file, passes)?).await?;
     let picture = fetch_picture(&network.client, &view, &scratch.join("first"), &args.out.join(PICTURE)).await?;
-    say(order::settle(&network.client, &money.purse, view.summary.id).await?.words());
+    say(order::told(&settle(&network.client, &money.purse, view.summary.id).await?));
     let best = view.workers.iter().max_by_key(|tally| tally.earned).map(|tally| tally.name.clone());
     let mut report = Report::new(view, workers, killed, picture, runtime);
     report.note(withdraw(&money, best.as_deref()).await?);
@@ -118,8 +118,8 @@ async fn show(network: &mut Network, args: &Args, scratch: &Path, voter: Account
     report.note(voted??);
     if !args.no_reference {
         let (view, other) = render_alone(network, &money.purse, draft(&job_file, passes)?, scratch).await?;
-        let settled = order::settle(&network.client, &money.purse, view.summary.id).await?;
-        say(settled.words());
+        let settled = settle(&network.client, &money.purse, view.summary.id).await?;
+        say(order::told(&settled));
         report.note(money::took_effect(&settled)?);
         report.compare(view, same_bytes(&report.picture, &other)?);
     }

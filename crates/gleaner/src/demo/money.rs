@@ -8,13 +8,12 @@ use gleaner_chain::primitives::{Address, U256};
 use gleaner_chain::sender::Sender;
 use gleaner_chain::{Account, wallet};
 use gleaner_client::Client;
+use gleaner_requester::{Purse, Settled};
 use gleaner_wire::Amount;
 use tokio::time::{Instant, sleep};
 
 use crate::network::worker_name;
-use crate::order::Settled;
 use crate::output::say;
-use crate::purse::Purse;
 use crate::table::Align::{Left, Right};
 use crate::table::Table;
 use crate::words;

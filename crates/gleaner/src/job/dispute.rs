@@ -5,10 +5,10 @@ use anyhow::Result;
 use gleaner_chain::market::State;
 use gleaner_chain::order::Settlement;
 use gleaner_client::Client;
+use gleaner_requester::Claimed;
 use gleaner_wire::{Amount, JobId};
 
 use crate::failure::Advice;
-use crate::order::Claimed;
 use crate::settings::Settings;
 use crate::wallet::place::Where;
 use crate::wallet::till::{Consent, Story, Till};

@@ -36,7 +36,7 @@ pub async fn perform(settings: &Settings, client: &Client, args: &Args) -> Resul
     if view.summary.state.has_ended()
         && let Some(settled) = order::settle_late(settings, client, args.job).await?
     {
-        say(settled.words());
+        say(order::told(&settled));
     }
     Ok(ExitCode::SUCCESS)
 }

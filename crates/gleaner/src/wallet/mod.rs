@@ -12,7 +12,6 @@ mod rewards;
 mod send;
 mod show;
 pub mod till;
-pub mod turn;
 mod withdraw;
 
 use std::process::ExitCode;

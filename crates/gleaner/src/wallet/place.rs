@@ -6,8 +6,8 @@ use gleaner_chain::Node;
 use gleaner_chain::market::Market;
 use gleaner_chain::primitives::Address;
 use gleaner_chain::remote::Remote;
+use gleaner_chain::views::ChainView;
 use gleaner_chain::wallet;
-use gleaner_hub::money::ChainView;
 
 use super::input;
 use crate::failure::Advice;

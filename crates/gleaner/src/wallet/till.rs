@@ -8,10 +8,10 @@ use gleaner_chain::market::{Call, Market, ReadError};
 use gleaner_chain::primitives::utils::format_ether;
 use gleaner_chain::primitives::{Address, U256};
 use gleaner_chain::sender::Sender;
+use gleaner_requester::Turn;
 use gleaner_wire::Amount;
 
 use super::place::{Place, Where};
-use super::turn::Turn;
 use crate::failure::Advice;
 use crate::output::say;
 use crate::settings::Settings;
@@ -101,7 +101,7 @@ impl Till {
         consent.check()?;
         let place = Place::find(settings, place).await?;
         let account = purse::account(settings)?;
-        let turn = Turn::take(&settings.wallet_file()?).await?;
+        let turn = purse::turn(&settings.wallet_file()?).await?;
         let sender = Sender::new(place.market.node.clone(), place.market.deployment.chain_id);
         Ok(Self { account, place, sender, consent, _turn: turn })
     }

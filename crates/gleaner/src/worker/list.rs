@@ -57,7 +57,7 @@ async fn find(client: &Client, query: &str, args: &Args) -> Result<ExitCode> {
         let left = args.limit.saturating_sub(workers.len()).clamp(1, PAGE);
         let page = client.search(query, left, cursor.as_deref()).await?;
         counted.get_or_insert((page.matches, page.exact));
-        workers.extend(page.workers);
+        workers.extend(page.items);
         cursor = page.next;
         if cursor.is_none() || workers.len() >= args.limit {
             break;

@@ -22,6 +22,7 @@ mod auction;
 mod chaos;
 mod data;
 mod demo;
+mod desk;
 mod direct;
 mod doctor;
 mod end_to_end;

@@ -30,10 +30,10 @@ fn a_query_finds_workers_and_its_mistakes_are_shown_where_they_are() {
 fn the_api_answers_queries_page_by_page_and_refuses_what_makes_no_sense() {
     let network = Network::start(2);
     let first = network.ask(async |client| client.search("device=cpu", 1, None).await.expect("an answer"));
-    assert_eq!((first.workers.len(), first.matches, first.exact), (1, 2, false));
+    assert_eq!((first.items.len(), first.matches, first.exact), (1, 2, false));
     let next = first.next.expect("there is another");
     let second = network.ask(async |client| client.search("device=cpu", 1, Some(&next)).await.expect("an answer"));
-    assert_ne!(second.workers[0].id, first.workers[0].id);
+    assert_ne!(second.items[0].id, first.items[0].id);
     for (query, cursor) in [("price=cheap", None), ("device=cpu", Some("nowhere"))] {
         let refused = network.ask(async |client| client.search(query, 1, cursor).await.expect_err("it makes no sense"));
         assert!(matches!(&refused, gleaner_client::Error::Refused(problem) if problem.status == 400), "{refused}");
@@ -123,8 +123,7 @@ fn a_hook_starts_a_machine_under_load_and_stops_it_when_idle() {
 #[test]
 fn an_operator_says_whose_a_worker_is() {
     let network = Network::start(1);
-    let find =
-        |query: &str| network.ask(async |client| client.search(query, 10, None).await.expect("it finds")).workers;
+    let find = |query: &str| network.ask(async |client| client.search(query, 10, None).await.expect("it finds")).items;
     assert!(find("managed=yes").is_empty());
     let ended = network.run(&["worker", "manage", "0"]).succeeded();
     assert_eq!(ended.stderr, "worker 0 (worker-1) is the platform's own\n");

@@ -183,6 +183,16 @@ impl Catalog {
         self.with(|db| db.prepare_cached(query)?.query_map([], dataset)?.collect())
     }
 
+    /// The same, of these owners.
+    pub(crate) fn list_owned(&self, owners: &[String]) -> Result<Vec<Dataset>, Error> {
+        let places = vec!["?"; owners.len()].join(", ");
+        let query = format!(
+            "SELECT root, root_bytes, bytes, chunks, owner, label, kind, made, until FROM dataset
+             WHERE owner IN ({places}) ORDER BY kind, made DESC, root LIMIT 10000"
+        );
+        self.with(|db| db.prepare(&query)?.query_map(rusqlite::params_from_iter(owners), dataset)?.collect())
+    }
+
     /// What a job that has not ended reads and made.
     pub(crate) fn list_of(&self, job: JobId) -> Result<Vec<Dataset>, Error> {
         let query = "SELECT root, root_bytes, bytes, chunks, owner, label, kind, made, until FROM dataset
@@ -264,6 +274,13 @@ impl Catalog {
         let query = "SELECT number FROM submission WHERE job = ?1";
         let number = |row: &rusqlite::Row<'_>| row.get(0).map(u128::from_be_bytes);
         self.with(|db| db.prepare_cached(query)?.query_row([job.0], number).optional())
+    }
+
+    /// The job of a submission, once there is one.
+    pub(crate) fn job_of(&self, submission: u128) -> Result<Option<JobId>, Error> {
+        let query = "SELECT job FROM submission WHERE number = ?1";
+        let job = |row: &rusqlite::Row<'_>| row.get(0).map(JobId);
+        self.with(|db| db.prepare_cached(query)?.query_row([submission.to_be_bytes()], job).optional())
     }
 
     /// Leaves keys that were wrapped for a machine. The first who leaves some for a submission is its owner.

@@ -1,5 +1,6 @@
 //! Datasets: what is kept, and for how long. The chunks themselves move by the routes of the data crate.
 use super::Shared;
+use super::access::{is_anothers, payers, requester_for, requester_of};
 use super::parameters::Parameters;
 use super::problem::Problem;
 use crate::clock::wall_ms;
@@ -28,12 +29,18 @@ const UNUSED_INPUT_MS: u64 = 24 * 3600 * 1000;
 const ANSWER_MS: u64 = 3600 * 1000;
 
 /// What is said of a dataset when it is registered.
-#[derive(Deserialize)]
+#[derive(Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct Said {
+    /// How long its root is.
     root_bytes: u64,
+    /// How long all of it is.
     bytes: u64,
+    /// Why it is kept: `pushed`, `input` or `output`.
     kind: String,
+    /// Its sealed name, in hexadecimal digits.
     label: Option<String>,
+    /// The job of an output.
     job: Option<String>,
     /// Whether workers get most of it from the machine of its owner.
     #[serde(default)]
@@ -42,6 +49,21 @@ pub(super) struct Said {
 
 /// `PUT /api/v1/datasets/{root}`: everything in it is here, and this is the list of it, 32 bytes for each chunk, the root
 /// first. From now on it is kept.
+#[utoipa::path(
+    put,
+    path = "/api/v1/datasets/{root}",
+    operation_id = "keep_dataset",
+    tag = "data",
+    summary = "Keeps a dataset whose chunks are here",
+    params(Said, ("gleaner-requester" = Option<String>, Header, description = "Whose it is; `local` if not said")),
+    request_body(content = Vec<u8>, content_type = "application/octet-stream", description = "The list of its chunks: 32 bytes for each, the root first"),
+    responses(
+        (status = 201, description = "It is kept"),
+        (status = 409, description = "`incomplete`: chunks are missing, or the root is not the first"),
+        (status = 507, description = "`storage`: there is no room")
+    ),
+    security(("operator" = []), ("worker" = []))
+)]
 pub(super) async fn register(
     State(shared): State<Arc<Shared>>,
     Extension(caller): Extension<Caller>,
@@ -62,7 +84,7 @@ pub(super) async fn register(
     let data = Arc::clone(&shared.data);
     let whole = if said.direct { Whole::No } else { Whole::Yes };
     let chunks = pin(&data, root, whole, body).await?;
-    let owner = headers.get("gleaner-requester").and_then(|value| value.to_str().ok()).unwrap_or("local").to_owned();
+    let owner = owner(&shared, caller, &headers, root, job.filter(|_| !is_answer)).await?;
     let made = wall_ms();
     // No job of the core's holds on to it.
     let job = job.filter(|_| !is_answer);
@@ -87,7 +109,8 @@ pub(super) async fn register(
 /// A worker keeps results of jobs that it works on, and nothing else.
 async fn check_worker(shared: &Shared, caller: Caller, kind: Kind, job: Option<JobId>) -> Result<(), Problem> {
     let allowed = match (caller, kind, job) {
-        (Caller::Operator, _, _) => true,
+        (Caller::Operator, _, _) | (Caller::Account(_), Kind::Pushed | Kind::Input, None) => true,
+        (Caller::Account(_), _, _) => false,
         (Caller::Worker(worker, _), Kind::Output, Some(job)) if screen::is_test(job) => {
             shared.screener.is_tested(worker, job)
         }
@@ -99,6 +122,30 @@ async fn check_worker(shared: &Shared, caller: Caller, kind: Kind, job: Option<J
     let detail = "a worker leaves results of jobs that it works on, and it holds no attempt of this one";
     let refused = || Problem::new(StatusCode::FORBIDDEN, "forbidden", "not this worker's job", detail);
     if allowed { Ok(()) } else { Err(refused()) }
+}
+
+/// Whose a dataset is: what a worker leaves is the requester's, and what an account leaves is its own.
+async fn owner(
+    shared: &Shared,
+    caller: Caller,
+    headers: &HeaderMap,
+    root: Hash,
+    job: Option<JobId>,
+) -> Result<String, Problem> {
+    let of_job = match (caller, job) {
+        (Caller::Worker(..), Some(job)) => requester_of(shared, job).await?,
+        (Caller::Worker(..), None) | (Caller::Operator | Caller::Account(_), _) => None,
+    };
+    if let Some(requester) = of_job {
+        return Ok(requester);
+    }
+    if let Caller::Account(account) = caller
+        && is_anothers(shared, account, root).await?
+    {
+        let detail = "somebody else has brought this dataset";
+        return Err(Problem::new(StatusCode::CONFLICT, "in-use", "the dataset is not yours", detail));
+    }
+    requester_for(shared, caller, headers).await
 }
 
 /// Pins and remembers the list of a dataset as it arrives.
@@ -147,28 +194,59 @@ fn full(error: &gleaner_data::store::Error) -> Problem {
 }
 
 /// Which datasets are asked for.
-#[derive(Deserialize)]
+#[derive(Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct Listing {
+    /// Only what this job reads and made.
     job: Option<u64>,
 }
 
 /// `GET /api/v1/datasets`: everything, or what a job that has not ended reads and made.
+#[utoipa::path(
+    get,
+    path = "/api/v1/datasets",
+    operation_id = "list_datasets",
+    tag = "data",
+    summary = "What is kept, or what a job that has not ended reads and made",
+    params(Listing),
+    responses((status = 200, description = "The datasets", body = Vec<DatasetView>)),
+    security(("operator" = []))
+)]
 pub(super) async fn list(
     State(shared): State<Arc<Shared>>,
+    Extension(caller): Extension<Caller>,
     Parameters(listing): Parameters<Listing>,
 ) -> Result<Json<Vec<DatasetView>>, Problem> {
     let data = Arc::clone(&shared.data);
+    let owners = match caller {
+        Caller::Account(account) => Some(payers(&shared, account).await?),
+        Caller::Operator | Caller::Worker(..) => None,
+    };
     let views = blocking(move || {
-        let all = match listing.job {
-            Some(job) => data.catalog.list_of(JobId(job))?,
-            None => data.catalog.list()?,
+        let all = match (listing.job, &owners) {
+            (Some(job), _) => data.catalog.list_of(JobId(job))?,
+            (None, Some(owners)) => data.catalog.list_owned(owners)?,
+            (None, None) => data.catalog.list()?,
         };
-        Ok(all.into_iter().map(|dataset| view(&data, dataset)).collect())
+        let is_listed = |dataset: &Dataset| owners.as_ref().is_none_or(|owners| owners.contains(&dataset.owner));
+        Ok(all.into_iter().filter(is_listed).map(|dataset| view(&data, dataset)).collect())
     });
     views.await.map(Json)
 }
 
 /// `GET /api/v1/datasets/{root}`.
+#[utoipa::path(
+    get,
+    path = "/api/v1/datasets/{root}",
+    operation_id = "show_dataset",
+    tag = "data",
+    summary = "One dataset",
+    responses(
+        (status = 200, description = "The dataset", body = DatasetView),
+        (status = 404, description = "`not-found`: there is no such dataset")
+    ),
+    security(("operator" = []), ("worker" = []))
+)]
 pub(super) async fn show(
     State(shared): State<Arc<Shared>>,
     Path(root): Path<String>,
@@ -179,6 +257,19 @@ pub(super) async fn show(
 }
 
 /// `POST /api/v1/datasets/{root}/remove`.
+#[utoipa::path(
+    post,
+    path = "/api/v1/datasets/{root}/remove",
+    operation_id = "remove_dataset",
+    tag = "data",
+    summary = "Forgets a dataset",
+    responses(
+        (status = 204, description = "Forgotten"),
+        (status = 404, description = "`not-found`: there is no such dataset"),
+        (status = 409, description = "`in-use`: a job that has not ended reads it")
+    ),
+    security(("operator" = []))
+)]
 pub(super) async fn remove(State(shared): State<Arc<Shared>>, Path(root): Path<String>) -> Result<StatusCode, Problem> {
     let (root, data, inbox) = (root_of(&root)?, Arc::clone(&shared.data), Arc::clone(&shared.inbox));
     let removed = blocking(move || {
@@ -210,6 +301,15 @@ fn discard_upload(data: &Data, inbox: &Inbox, root: &Hash) -> Result<(), crate::
 }
 
 /// `POST /api/v1/datasets/check`: reads everything. What is bad is dropped, and can be sent again.
+#[utoipa::path(
+    post,
+    path = "/api/v1/datasets/check",
+    operation_id = "check_datasets",
+    tag = "data",
+    summary = "Reads every chunk, and drops those that have gone bad",
+    responses((status = 200, description = "What was found", body = CheckView)),
+    security(("operator" = []))
+)]
 pub(super) async fn check(State(shared): State<Arc<Shared>>) -> Result<Json<CheckView>, Problem> {
     let data = Arc::clone(&shared.data);
     let checked = blocking(move || {
@@ -221,18 +321,30 @@ pub(super) async fn check(State(shared): State<Arc<Shared>>) -> Result<Json<Chec
 }
 
 /// Who asks for the network.
-#[derive(Deserialize)]
+#[derive(Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct Guest {
+    /// The key of a requester's machine, which may use the relay from then on.
     key: Option<WorkerKey>,
 }
 
 /// `GET /api/v1/network`: a requester's machine names its key, and may use the relay from then on.
+#[utoipa::path(
+    get,
+    path = "/api/v1/network",
+    operation_id = "show_network",
+    tag = "machines",
+    summary = "How machines of this hub's network find each other",
+    params(Guest),
+    responses((status = 200, description = "The network", body = NetworkView)),
+    security(("operator" = []), ("worker" = []))
+)]
 pub(super) async fn network(
     State(shared): State<Arc<Shared>>,
     Extension(caller): Extension<Caller>,
     Parameters(guest): Parameters<Guest>,
 ) -> Json<NetworkView> {
-    if let (Caller::Operator, Some(key)) = (caller, guest.key) {
+    if let (Caller::Operator | Caller::Account(_), Some(key)) = (caller, guest.key) {
         shared.data.welcome(key);
     }
     let hub = gleaner_data::net::public(&shared.data.signer);

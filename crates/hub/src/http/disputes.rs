@@ -16,6 +16,17 @@ use serde::Deserialize;
 use std::sync::Arc;
 
 /// `GET /api/v1/disputes`: the open ones, with who sits on their committees.
+#[utoipa::path(
+    get,
+    path = "/api/v1/disputes",
+    operation_id = "list_disputes",
+    tag = "proofs",
+    summary = "The hub's open accusations, with who sits on their committees",
+    responses(
+        (status = 200, description = "The disputes", body = Vec<DisputeView>),
+        (status = 404, description = "`not-found`: this hub's money is on no chain")
+    )
+)]
 pub(super) async fn list(State(shared): State<Arc<Shared>>) -> Result<Json<Vec<DisputeView>>, Problem> {
     ask(&shared, Money::disputes).await.map(Json)
 }
@@ -43,6 +54,17 @@ pub(super) async fn cases(
 }
 
 /// `GET /api/v1/evidence/{hash}`: a document that shows a fault.
+#[utoipa::path(
+    get,
+    path = "/api/v1/evidence/{hash}",
+    operation_id = "fetch_evidence",
+    tag = "proofs",
+    summary = "A document that shows a fault",
+    responses(
+        (status = 200, description = "The document", body = Vec<u8>, content_type = "application/octet-stream"),
+        (status = 404, description = "`not-found`: there is none with this hash")
+    )
+)]
 pub(super) async fn evidence(State(shared): State<Arc<Shared>>, Path(hash): Path<String>) -> Result<Response, Problem> {
     let hash: Hash = hash.parse().map_err(|_| Problem::bad_request("a hash has 64 hexadecimal digits"))?;
     let document = ask(&shared, move |money| money.evidence(hash)).await?;
@@ -51,6 +73,17 @@ pub(super) async fn evidence(State(shared): State<Arc<Shared>>, Path(hash): Path
 }
 
 /// `GET /api/v1/rounds/{round}/beacon`: where the seed of a round of checks comes from.
+#[utoipa::path(
+    get,
+    path = "/api/v1/rounds/{round}/beacon",
+    operation_id = "show_beacon",
+    tag = "proofs",
+    summary = "Where the seed of a round of checks comes from",
+    responses(
+        (status = 200, description = "The proof", body = Beacon),
+        (status = 404, description = "`not-found`: the round has no seed from the chain")
+    )
+)]
 pub(super) async fn beacon(
     State(shared): State<Arc<Shared>>,
     Path(round): Path<String>,
@@ -61,6 +94,19 @@ pub(super) async fn beacon(
 }
 
 /// `POST /api/v1/disputes/{dispute}/votes`: the signed vote of a member of the committee.
+#[utoipa::path(
+    post,
+    path = "/api/v1/disputes/{dispute}/votes",
+    operation_id = "leave_vote",
+    tag = "proofs",
+    summary = "The signed vote of a member of a committee",
+    request_body = Vote,
+    responses(
+        (status = 200, description = "Taken", body = Option<()>),
+        (status = 404, description = "`not-found`: no such dispute is open"),
+        (status = 422, description = "`vote`: it is not a member's, or not signed by it")
+    )
+)]
 pub(super) async fn vote(
     State(shared): State<Arc<Shared>>,
     Path(dispute): Path<String>,

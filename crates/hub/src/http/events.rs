@@ -20,6 +20,18 @@ const HEARD_BYTES_MAX: usize = 1024;
 const SEND_MS_MAX: u64 = 20_000;
 
 /// `GET /api/v1/events`.
+#[utoipa::path(
+    get,
+    path = "/api/v1/events",
+    operation_id = "watch_events",
+    tag = "live",
+    summary = "A WebSocket of live events",
+    responses(
+        (status = 101, description = "Text messages, each a `Live` as JSON"),
+        (status = 400, description = "`bad-request`: this path speaks WebSocket")
+    ),
+    security(("operator" = []))
+)]
 pub(super) async fn events(
     State(shared): State<Arc<Shared>>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,

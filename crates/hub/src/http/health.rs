@@ -4,14 +4,27 @@ use super::problem::Problem;
 use crate::metrics::Text;
 use axum::Json;
 use axum::extract::State;
-use axum::http::header;
-use axum::response::IntoResponse;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
 use gleaner_core::{ERROR_BOUNDS, Errors, Totals};
 use gleaner_wire::Cause;
 use gleaner_wire::api::Health;
+use serde::Serialize;
 use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a hub that is ready may take to say so.
+const READY_TIME_MAX: Duration = Duration::from_secs(2);
 
 /// `GET /api/v1/health`.
+#[utoipa::path(
+    get,
+    path = "/api/v1/health",
+    operation_id = "show_health",
+    tag = "hub",
+    summary = "Whether the hub is well",
+    responses((status = 200, description = "How it is; it answers also while it takes nothing", body = Health))
+)]
 pub(super) async fn health(State(shared): State<Arc<Shared>>) -> Result<Json<Health>, Problem> {
     let numbers = shared.keeper.ask(|core| core.totals()).await;
     let refusing = shared.keeper.refusing();
@@ -21,7 +34,68 @@ pub(super) async fn health(State(shared): State<Arc<Shared>>) -> Result<Json<Hea
     Ok(Json(Health { accepting: reason.is_none(), reason, version, workers_online, jobs_running }))
 }
 
+/// Whether a hub can be sent work.
+#[derive(Serialize, utoipa::ToSchema)]
+pub(super) struct Readiness {
+    /// Whether it can.
+    ready: bool,
+    /// If not, why and what to do.
+    reason: Option<String>,
+}
+
+/// `GET /healthz`: the process answers.
+#[utoipa::path(
+    get,
+    path = "/healthz",
+    operation_id = "check_alive",
+    tag = "hub",
+    summary = "Whether the hub's process is alive",
+    responses((status = 200, description = "It is", body = String, content_type = "text/plain; charset=utf-8"))
+)]
+pub(super) async fn alive() -> &'static str {
+    "alive\n"
+}
+
+/// `GET /readyz`: the thread that owns the state answers in time, and takes what is new.
+#[utoipa::path(
+    get,
+    path = "/readyz",
+    operation_id = "check_ready",
+    tag = "hub",
+    summary = "Whether the hub answers and takes jobs",
+    responses(
+        (status = 200, description = "It does", body = Readiness),
+        (status = 503, description = "It does not", body = Readiness, content_type = "application/json")
+    )
+)]
+pub(super) async fn ready(State(shared): State<Arc<Shared>>) -> impl IntoResponse {
+    let asked = tokio::time::timeout(READY_TIME_MAX, shared.keeper.ask(|core| core.totals().workers_online)).await;
+    let reason = match asked {
+        Ok(Ok(_)) => shared.keeper.refusing(),
+        Ok(Err(unavailable)) => Some(unavailable.to_string()),
+        Err(_) => Some("the hub is too busy to answer in time".to_owned()),
+    };
+    let status = if reason.is_none() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    (status, Json(Readiness { ready: reason.is_none(), reason }))
+}
+
+/// Counts answers by their class.
+pub(super) async fn count(State(shared): State<Arc<Shared>>, response: Response) -> Response {
+    shared.metrics.answered(response.status().as_u16());
+    response
+}
+
 /// `GET /metrics`.
+#[utoipa::path(
+    get,
+    path = "/metrics",
+    operation_id = "show_metrics",
+    tag = "hub",
+    summary = "Counters for Prometheus",
+    responses(
+        (status = 200, description = "The text format of Prometheus", body = String, content_type = "text/plain; version=0.0.4")
+    )
+)]
 pub(super) async fn metrics(State(shared): State<Arc<Shared>>) -> Result<impl IntoResponse, Problem> {
     let mut totals = shared.keeper.ask(|core| core.totals()).await?;
     // The core counts those that were overtaken in the turn in which they came.
@@ -35,7 +109,10 @@ pub(super) async fn metrics(State(shared): State<Arc<Shared>>) -> Result<impl In
     let usage = shared.data.store.usage();
     text.gauge("gleaner_chunk_bytes", "Bytes of sealed chunks that are kept.", usage.bytes as f64);
     text.gauge("gleaner_chunks_pinned_bytes", "Bytes of them that are in use.", usage.pinned as f64);
-    text.gauge("gleaner_live_listeners", "Listeners of live events.", shared.live.listeners() as f64);
+    text.gauge("gleaner_live_listeners", "Listeners of all live events.", shared.live.listeners() as f64);
+    text.gauge("gleaner_live_watchers", "Pages that watch something.", shared.live.watchers() as f64);
+    let waiting = shared.webhooks.waiting().await?;
+    text.gauge("gleaner_webhook_deliveries_waiting", "Events that wait for webhooks.", waiting as f64);
     let accepting = if shared.keeper.refusing().is_none() { 1.0 } else { 0.0 };
     text.gauge("gleaner_accepting", "Whether the hub takes jobs.", accepting);
     shared.metrics.write(&mut text);

@@ -21,9 +21,12 @@ use tokio::time::Instant;
 const WAIT_MAX: Duration = Duration::from_secs(25);
 
 /// How long to wait for an answer that is not there yet, and for whom keys are asked.
-#[derive(Deserialize)]
+#[derive(Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct Asked {
+    /// Seconds to wait for an answer that is not there yet; 25 at most.
     wait: Option<u64>,
+    /// Whose keys; a worker asks for its own.
     receiver: Option<WorkerKey>,
 }
 
@@ -34,12 +37,25 @@ impl Asked {
 }
 
 /// Who leaves keys, if it is not a worker.
-#[derive(Deserialize)]
+#[derive(Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct Giver {
+    /// Whose keys these are; a worker leaves its own.
     giver: Option<WorkerKey>,
 }
 
 /// `POST /api/v1/keys/{submission}`: by the owner of a job, or by a worker that has some of its keys.
+#[utoipa::path(
+    post,
+    path = "/api/v1/keys/{submission}",
+    operation_id = "leave_keys",
+    tag = "data",
+    summary = "Leaves wrapped keys of tasks for machines",
+    params(Giver),
+    request_body = Vec<KeysLeft>,
+    responses((status = 204, description = "Left")),
+    security(("operator" = []), ("worker" = []))
+)]
 pub(super) async fn leave(
     State(shared): State<Arc<Shared>>,
     Extension(caller): Extension<Caller>,
@@ -56,7 +72,9 @@ pub(super) async fn leave(
         .collect();
     let wrapped = wrapped.ok_or_else(|| Problem::bad_request("wrapped keys are hexadecimal digits"))?;
     let giver = match caller {
-        Caller::Operator => said.giver.ok_or_else(|| Problem::bad_request("name whose keys these are: ?giver=KEY"))?,
+        Caller::Operator | Caller::Account(_) => {
+            said.giver.ok_or_else(|| Problem::bad_request("name whose keys these are: ?giver=KEY"))?
+        }
         Caller::Worker(_, key) => key,
     };
     let data = Arc::clone(&shared.data);
@@ -72,6 +90,19 @@ pub(super) async fn leave(
 }
 
 /// `GET /api/v1/jobs/{job}/keys/{group}`: a worker's own keys, or for the operator those of the `receiver` it names.
+#[utoipa::path(
+    get,
+    path = "/api/v1/jobs/{job}/keys/{group}",
+    operation_id = "fetch_keys",
+    tag = "data",
+    summary = "Wrapped keys of a task, for the machine that asks",
+    params(Asked),
+    responses(
+        (status = 200, description = "The keys", body = KeysView),
+        (status = 404, description = "`no-keys`: nobody has left any yet; `not-found`: there is no such group")
+    ),
+    security(("operator" = []), ("worker" = []))
+)]
 pub(super) async fn fetch(
     State(shared): State<Arc<Shared>>,
     Extension(caller): Extension<Caller>,
@@ -81,7 +112,7 @@ pub(super) async fn fetch(
     let (job, until) = (job_id(&job)?, asked.until());
     let group: u16 = group.parse().map_err(|_| Problem::not_found(format!("job {job} has no group {group}")))?;
     let receiver = match caller {
-        Caller::Operator => {
+        Caller::Operator | Caller::Account(_) => {
             asked.receiver.ok_or_else(|| Problem::bad_request("name whose keys you ask for: ?receiver=KEY"))?
         }
         Caller::Worker(worker, key) if screen::is_test(job) => {
@@ -111,6 +142,16 @@ pub(super) async fn fetch(
 }
 
 /// `GET /api/v1/jobs/{job}/keys`: who waits for keys of this job.
+#[utoipa::path(
+    get,
+    path = "/api/v1/jobs/{job}/keys",
+    operation_id = "list_keys_wanted",
+    tag = "data",
+    summary = "Who waits for keys of a job",
+    params(Asked),
+    responses((status = 200, description = "Who waits", body = Vec<KeysWanted>)),
+    security(("operator" = []), ("worker" = []))
+)]
 pub(super) async fn wanted(
     State(shared): State<Arc<Shared>>,
     Extension(caller): Extension<Caller>,
@@ -119,7 +160,7 @@ pub(super) async fn wanted(
 ) -> Result<Json<Vec<KeysWanted>>, Problem> {
     let (job, until) = (job_id(&job)?, asked.until());
     match caller {
-        Caller::Operator => shared.data.desk.attend(job),
+        Caller::Operator | Caller::Account(_) => shared.data.desk.attend(job),
         Caller::Worker(worker, _) => check_works_on(&shared, worker, job).await?,
     }
     let mut changes = shared.data.desk.changes();

@@ -18,12 +18,35 @@ static PIECE: LazyLock<Bytes> = LazyLock::new(|| {
 });
 
 /// `GET /api/v1/line`: a piece of noise.
+#[utoipa::path(
+    get,
+    path = "/api/v1/line",
+    operation_id = "fetch_line_piece",
+    tag = "machines",
+    summary = "A piece of noise, to measure a line with",
+    responses(
+        (status = 200, description = "One mebibyte", body = Vec<u8>, content_type = "application/octet-stream"),
+        (status = 429, description = "`busy`: others measure their lines")
+    )
+)]
 pub(super) async fn fetch() -> Result<Bytes, Problem> {
     let _turn = TURNS.try_acquire().map_err(busy)?;
     Ok(PIECE.clone())
 }
 
 /// `POST /api/v1/line`: takes a piece, and forgets it.
+#[utoipa::path(
+    post,
+    path = "/api/v1/line",
+    operation_id = "leave_line_piece",
+    tag = "machines",
+    summary = "Takes a piece of at most one mebibyte, and forgets it",
+    request_body(content = Vec<u8>, content_type = "application/octet-stream"),
+    responses(
+        (status = 204, description = "Taken"),
+        (status = 429, description = "`busy`: others measure their lines")
+    )
+)]
 pub(super) async fn leave(body: Body) -> Result<StatusCode, Problem> {
     let _turn = TURNS.try_acquire().map_err(busy)?;
     let taken = to_bytes(body, LINE_PIECE_BYTES).await;

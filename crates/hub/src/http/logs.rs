@@ -10,6 +10,7 @@ use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use gleaner_wire::JobId;
+use gleaner_wire::api::LogView;
 use serde::Deserialize;
 use std::io;
 use std::sync::Arc;
@@ -25,15 +26,31 @@ const READ_BYTES: usize = 64 * 1024;
 const ASK_MS: u64 = 1000;
 
 /// What a log may be asked.
-#[derive(Deserialize)]
+#[derive(Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct Asked {
+    /// Whether to stay until the job has ended.
     #[serde(default)]
     follow: bool,
+    /// How many lines to leave out at the beginning.
     #[serde(default)]
     after: u64,
 }
 
 /// `GET /api/v1/jobs/{job}/logs`: the lines after the first `after`.
+#[utoipa::path(
+    get,
+    path = "/api/v1/jobs/{job}/logs",
+    operation_id = "read_log",
+    tag = "jobs",
+    summary = "The log of a job, one JSON object a line",
+    params(Asked),
+    responses(
+        (status = 200, description = "The lines", body = LogView, content_type = "application/x-ndjson"),
+        (status = 404, description = "`not-found`: there is no such job")
+    ),
+    security(("operator" = []))
+)]
 pub(super) async fn logs(
     State(shared): State<Arc<Shared>>,
     Path(job): Path<String>,

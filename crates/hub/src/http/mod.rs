@@ -3,28 +3,43 @@ mod access;
 mod data;
 mod disputes;
 mod events;
+mod figures;
 mod health;
+mod idempotency;
 mod inbox;
 mod jobs;
 mod keys;
 mod line;
+mod live;
 mod logs;
 mod money;
+mod openapi;
+mod page;
 mod parameters;
+mod people;
 mod prices;
 mod problem;
+mod progress;
 mod quote;
+mod rejections;
 mod results;
 mod seeding;
 mod server;
 mod submit;
+mod webhooks;
 mod workers;
 
+pub(crate) use access::{Asking, By, Origin, Owned, Person, Via, bearer, table, unauthorized};
+pub(crate) use openapi::text as openapi_text;
 pub(crate) use prices::Prices;
 pub(crate) use problem::Problem;
 pub(crate) use server::serve;
 
+use crate::answers::Answers;
+use crate::attempts;
 use crate::data::Data;
+use crate::extra::Routes;
+use crate::figures::Figures;
 use crate::inbox::Inbox;
 use crate::journal::Archive;
 use crate::keeper::Handle;
@@ -32,13 +47,13 @@ use crate::live::Live;
 use crate::logs::LogReader;
 use crate::metrics::Metrics;
 use crate::money::Money;
+use crate::people::People;
 use crate::proof::{Receipts, Rounds};
 use crate::screen::Screener;
-use crate::session;
 use crate::token::Tokens;
+use crate::webhooks::Webhooks;
 use axum::Router;
-use axum::middleware::from_fn_with_state;
-use axum::routing::{get, post};
+use axum::middleware::{from_fn_with_state, map_response, map_response_with_state};
 use gleaner_data::net::http as net;
 use gleaner_wire::Millis;
 use std::sync::Arc;
@@ -48,6 +63,12 @@ use tokio::sync::watch;
 pub(crate) struct Shared {
     pub(crate) keeper: Handle,
     pub(crate) tokens: Arc<Tokens>,
+    /// Who people are to this hub.
+    pub(crate) people: Arc<People>,
+    /// Under which address people see this hub.
+    pub(crate) origin: Origin,
+    /// Whether a proxy before this hub says for whom it asks.
+    pub(crate) behind_proxy: bool,
     pub(crate) data: Arc<Data>,
     /// Tests workers before they get paid work.
     pub(crate) screener: Screener,
@@ -61,7 +82,15 @@ pub(crate) struct Shared {
     pub(crate) discovery_port: Option<u16>,
     pub(crate) archive: Archive,
     pub(crate) logs: LogReader,
+    /// Which attempts jobs had.
+    pub(crate) attempts: attempts::Reader,
     pub(crate) live: Live,
+    /// The network in figures.
+    pub(crate) figures: Arc<Figures>,
+    /// Requests to whom people name when something happens to jobs.
+    pub(crate) webhooks: Webhooks,
+    /// Answers to requests that spend something.
+    pub(crate) answers: Answers,
     /// Money on a chain, if that is where it is.
     pub(crate) money: Option<Arc<Money>>,
     pub(crate) metrics: Arc<Metrics>,
@@ -81,71 +110,24 @@ impl Shared {
 }
 
 /// Chunks, and the meeting place of those who fetch the same; they know who has which token.
-fn chunks(shared: &Shared) -> Router<Arc<Shared>> {
+fn chunks(shared: &Arc<Shared>) -> Router<Arc<Shared>> {
     let (store, swarm) = (Arc::clone(&shared.data.store), Arc::clone(&shared.data.swarm));
     let tokens = Arc::clone(&shared.tokens);
     let meeting = net::swarm_router(swarm, shared.data.signer.clone(), Arc::clone(&tokens) as Arc<dyn net::Door>);
-    net::router(store, tokens).merge(meeting).with_state(())
+    access::guard_chunks(shared, net::router(store, tokens).merge(meeting)).with_state(())
 }
 
-/// Every route, with who may use it.
-pub(crate) fn router(shared: &Arc<Shared>) -> Router {
-    let anyone = Router::new()
-        .route("/api/v1/health", get(health::health))
-        .route("/metrics", get(health::metrics))
-        .route("/upload", get(inbox::page))
-        .route("/api/v1/chain", get(money::chain))
-        .route("/api/v1/prices", get(prices::prices))
-        .route("/api/v1/line", get(line::fetch).post(line::leave))
-        .route("/api/v1/faucet", post(money::faucet))
-        .route("/api/v1/fiat/webhook", post(money::fiat_webhook))
-        .route("/api/v1/disputes", get(disputes::list))
-        .route("/api/v1/cases", get(disputes::cases))
-        .route("/api/v1/disputes/{dispute}/votes", post(disputes::vote))
-        .route("/api/v1/evidence/{hash}", get(disputes::evidence))
-        .route("/api/v1/rounds/{round}/beacon", get(disputes::beacon))
-        .route("/worker/v1", get(session::connect));
-    let workers_too = Router::new()
-        .route("/api/v1/datasets/{root}", get(data::show).put(data::register))
-        .route("/api/v1/jobs/{job}/keys", get(keys::wanted))
-        .route("/api/v1/jobs/{job}/keys/{group}", get(keys::fetch))
-        .route("/api/v1/keys/{submission}", post(keys::leave))
-        .route("/api/v1/network", get(data::network))
-        .route("/api/v1/seeding", post(seeding::hand_in))
-        .route("/api/v1/jobs/{job}/outputs/{group}", get(results::outputs))
-        .route_layer(from_fn_with_state(Arc::clone(shared), access::workers_too));
-    let operator = Router::new()
-        .route("/api/v1/jobs", get(jobs::list).post(submit::submit))
-        .route("/api/v1/quote", post(quote::quote))
-        .route("/api/v1/jobs/{job}", get(jobs::show))
-        .route("/api/v1/datasets", get(data::list))
-        .route("/api/v1/datasets/check", post(data::check))
-        .route("/api/v1/datasets/{root}/remove", post(data::remove))
-        .route("/api/v1/datasets/{root}/key", get(inbox::key))
-        .route("/api/v1/inbox/{user}/{*path}", get(inbox::stage).head(inbox::arrived).put(inbox::bring))
-        .route("/api/v1/jobs/{job}/explain", get(jobs::explain))
-        .route("/api/v1/jobs/{job}/cancel", post(jobs::cancel))
-        .route("/api/v1/jobs/{job}/logs", get(logs::logs))
-        .route("/api/v1/jobs/{job}/results", get(results::results))
-        .route("/api/v1/workers", get(workers::list))
-        .route("/api/v1/workers/{worker}", get(workers::show))
-        .route("/api/v1/workers/{worker}/{action}", post(workers::act))
-        .route("/api/v1/demand", get(prices::demand))
-        .route("/api/v1/jobs/{job}/proofs", get(jobs::proofs))
-        .route("/api/v1/jobs/{job}/settlement", get(money::settlement))
-        .route("/api/v1/jobs/{job}/receipts", get(money::receipts))
-        .route("/api/v1/jobs/{job}/approval", post(money::approve))
-        .route("/api/v1/reconcile", get(money::reconcile))
-        .route("/api/v1/fiat/payments/{payment}/release", post(money::fiat_release))
-        .route("/api/v1/seeding", get(seeding::show))
-        .route("/api/v1/ledger", get(workers::ledger))
-        .route("/api/v1/events", get(events::events))
-        .route_layer(from_fn_with_state(Arc::clone(shared), access::operator_only));
-    anyone
+/// Every route behind the guard of its row; `beside` has those of other rooms, which hear in whose name they are asked.
+pub(crate) fn router(shared: &Arc<Shared>, beside: Option<Routes>) -> Router {
+    let beside = beside.map(|routes| access::guard_beside(shared, routes)).unwrap_or_default();
+    let https = shared.origin.is_https();
+    access::router(shared)
+        .merge(beside.with_state(()))
         .nest("/api/v1", chunks(shared))
-        .merge(workers_too)
-        .merge(operator)
         .method_not_allowed_fallback(problem::method_not_allowed)
-        .fallback(problem::no_such_page)
+        .fallback(page::fallback)
+        .layer(map_response(rejections::explain))
+        .layer(map_response_with_state(Arc::clone(shared), health::count))
+        .layer(from_fn_with_state(https, access::add_headers))
         .with_state(Arc::clone(shared))
 }

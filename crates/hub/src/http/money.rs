@@ -1,5 +1,6 @@
 //! Money: where the chain is, what an ended job's settlement pays and why, and the requester's word on it.
 use super::Shared;
+use super::idempotency;
 use super::jobs::job_id;
 use super::parameters::Parameters;
 use super::problem::Problem;
@@ -9,7 +10,8 @@ use crate::money::{
 use axum::Json;
 use axum::body::to_bytes;
 use axum::extract::{Path, Request, State};
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
 use gleaner_chain::fiat;
 use gleaner_wire::{Address, Amount, JobId};
 use serde::{Deserialize, Serialize};
@@ -19,35 +21,74 @@ use std::sync::Arc;
 const SIGNATURE: &str = "stripe-signature";
 
 /// What a page of receipts may be asked.
-#[derive(Deserialize)]
+#[derive(Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct Asked {
+    /// The number of the first receipt.
     from: Option<u64>,
 }
 
 /// Who wants tokens.
-#[derive(Deserialize)]
+#[derive(Deserialize, utoipa::ToSchema)]
 pub(super) struct Newcomer {
+    /// Who gets them.
     account: Address,
 }
 
 /// What a newcomer was given.
-#[derive(Serialize)]
+#[derive(Serialize, utoipa::ToSchema)]
 pub(super) struct Given {
+    /// How much.
     amount: Amount,
 }
 
 /// `GET /api/v1/chain`: where money is, and what must be known to sign an order for this hub.
+#[utoipa::path(
+    get,
+    path = "/api/v1/chain",
+    operation_id = "show_chain",
+    tag = "money",
+    summary = "Where money is, and what must be known to sign an order for this hub",
+    responses(
+        (status = 200, description = "The chain", body = ChainView),
+        (status = 404, description = "`not-found`: this hub's money is on no chain")
+    )
+)]
 pub(super) async fn chain(State(shared): State<Arc<Shared>>) -> Result<Json<ChainView>, Problem> {
     let price_max_default = shared.keeper.ask(|core| core.params().price_max_default).await?;
     Ok(Json(money(&shared)?.view(price_max_default).await?))
 }
 
 /// `POST /api/v1/faucet`: tokens for an account that has none, where the chain is the hub's own.
+#[utoipa::path(
+    post,
+    path = "/api/v1/faucet",
+    operation_id = "ask_faucet",
+    tag = "money",
+    summary = "Tokens for an account that has none, where the chain is the hub's own",
+    request_body = Newcomer,
+    params(
+        ("idempotency-key" = Option<String>, Header, description = "1 to 64 printable characters: a request sent again with the same key gets the same answer")
+    ),
+    responses(
+        (status = 200, description = "Given", body = Given),
+        (status = 404, description = "`not-found`: there is no faucet here"),
+        (status = 409, description = "`not-new`: the account has tokens, or has had its gift; `idempotency-key-in-use`: a request with this key is being carried out"),
+        (status = 422, description = "`idempotency-key-reused`: the key was used for another request")
+    )
+)]
 pub(super) async fn faucet(
     State(shared): State<Arc<Shared>>,
+    headers: HeaderMap,
     Json(newcomer): Json<Newcomer>,
-) -> Result<Json<Given>, Problem> {
-    match money(&shared)?.gift(newcomer.account).await? {
+) -> Result<Response, Problem> {
+    let (key, account) = (idempotency::key(&headers)?, newcomer.account);
+    let work = async { give(&shared, newcomer).await.map(IntoResponse::into_response) };
+    idempotency::once(&shared, "faucet".to_owned(), key, idempotency::hash(&[&account.0]), work).await
+}
+
+async fn give(shared: &Shared, newcomer: Newcomer) -> Result<Json<Given>, Problem> {
+    match money(shared)?.gift(newcomer.account).await? {
         Gift::Given(amount) => Ok(Json(Given { amount })),
         Gift::NotNew => {
             let detail = format!("{} has tokens, or has had its gift", newcomer.account);
@@ -58,6 +99,18 @@ pub(super) async fn faucet(
 }
 
 /// `GET /api/v1/jobs/{job}/settlement`: how an ended job is paid for.
+#[utoipa::path(
+    get,
+    path = "/api/v1/jobs/{job}/settlement",
+    operation_id = "show_settlement",
+    tag = "money",
+    summary = "How an ended job is paid for",
+    responses(
+        (status = 200, description = "The settlement", body = SettlementView),
+        (status = 404, description = "`not-found`: the job has no order that waits to be settled")
+    ),
+    security(("operator" = []))
+)]
 pub(super) async fn settlement(
     State(shared): State<Arc<Shared>>,
     Path(job): Path<String>,
@@ -67,6 +120,19 @@ pub(super) async fn settlement(
 }
 
 /// `GET /api/v1/jobs/{job}/receipts`: what was paid for, attempt by attempt.
+#[utoipa::path(
+    get,
+    path = "/api/v1/jobs/{job}/receipts",
+    operation_id = "list_receipts",
+    tag = "money",
+    summary = "What was paid for, attempt by attempt",
+    params(Asked),
+    responses(
+        (status = 200, description = "A page of receipts", body = ReceiptsPage),
+        (status = 404, description = "`not-found`: the job has no order that waits to be settled")
+    ),
+    security(("operator" = []))
+)]
 pub(super) async fn receipts(
     State(shared): State<Arc<Shared>>,
     Path(job): Path<String>,
@@ -78,13 +144,38 @@ pub(super) async fn receipts(
 }
 
 /// `POST /api/v1/jobs/{job}/approval`: the requester's signature under the settlement, which makes it final at once.
+#[utoipa::path(
+    post,
+    path = "/api/v1/jobs/{job}/approval",
+    operation_id = "approve_settlement",
+    tag = "money",
+    summary = "The requester's signature under the settlement, which makes it final at once",
+    request_body = ApprovalView,
+    params(
+        ("idempotency-key" = Option<String>, Header, description = "1 to 64 printable characters: a request sent again with the same key gets the same answer")
+    ),
+    responses(
+        (status = 200, description = "Taken", body = Option<()>),
+        (status = 404, description = "`not-found`: the job has no order that waits to be settled"),
+        (status = 409, description = "`idempotency-key-in-use`: a request with this key is being carried out"),
+        (status = 422, description = "`idempotency-key-reused`: the key was used for another request; `signature`: it is not the requester's")
+    ),
+    security(("operator" = []))
+)]
 pub(super) async fn approve(
     State(shared): State<Arc<Shared>>,
     Path(job): Path<String>,
+    headers: HeaderMap,
     Json(approval): Json<ApprovalView>,
-) -> Result<Json<()>, Problem> {
-    let job = job_id(&job)?;
-    match money(&shared)?.approve(job, approval.signature).await? {
+) -> Result<Response, Problem> {
+    let (key, job) = (idempotency::key(&headers)?, job_id(&job)?);
+    let hash = idempotency::hash(&[&job.0.to_le_bytes(), &approval.signature]);
+    let work = async { take_approval(&shared, job, approval).await.map(IntoResponse::into_response) };
+    idempotency::once(&shared, "approval".to_owned(), key, hash, work).await
+}
+
+async fn take_approval(shared: &Shared, job: JobId, approval: ApprovalView) -> Result<Json<()>, Problem> {
+    match money(shared)?.approve(job, approval.signature).await? {
         Approved::Taken => Ok(Json(())),
         Approved::NoOrder => Err(no_order(job)),
         Approved::WrongSignature => {
@@ -95,11 +186,36 @@ pub(super) async fn approve(
 }
 
 /// `GET /api/v1/reconcile`: whether the books and the chain agree.
+#[utoipa::path(
+    get,
+    path = "/api/v1/reconcile",
+    operation_id = "reconcile",
+    tag = "money",
+    summary = "Whether the books and the chain agree",
+    responses(
+        (status = 200, description = "What comparing them gave", body = ReconcileView),
+        (status = 404, description = "`not-found`: this hub's money is on no chain")
+    ),
+    security(("operator" = []))
+)]
 pub(super) async fn reconcile(State(shared): State<Arc<Shared>>) -> Result<Json<ReconcileView>, Problem> {
     Ok(Json(money(&shared)?.reconcile(&shared.keeper).await?))
 }
 
 /// `POST /api/v1/fiat/webhook`: a payment provider's signed message.
+#[utoipa::path(
+    post,
+    path = "/api/v1/fiat/webhook",
+    operation_id = "take_payment_message",
+    tag = "money",
+    summary = "A payment provider's signed message",
+    params(("stripe-signature" = String, Header, description = "The provider's signature of the body")),
+    request_body(content = String, content_type = "application/json"),
+    responses(
+        (status = 200, description = "Booked, or was before"),
+        (status = 404, description = "`not-found`: this hub sells no credits")
+    )
+)]
 pub(super) async fn fiat_webhook(State(shared): State<Arc<Shared>>, request: Request) -> Result<StatusCode, Problem> {
     let header = request.headers().get(SIGNATURE).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
     let body = to_bytes(request.into_body(), fiat::BODY_BYTES_MAX).await;
@@ -110,13 +226,35 @@ pub(super) async fn fiat_webhook(State(shared): State<Arc<Shared>>, request: Req
 }
 
 /// `POST /api/v1/fiat/payments/{payment}/release`: books a payment that waits for the operator.
+#[utoipa::path(
+    post,
+    path = "/api/v1/fiat/payments/{payment}/release",
+    operation_id = "release_payment",
+    tag = "money",
+    summary = "Books a payment that waits for the operator",
+    params(
+        ("idempotency-key" = Option<String>, Header, description = "1 to 64 printable characters: a request sent again with the same key gets the same answer")
+    ),
+    responses(
+        (status = 200, description = "Booked"),
+        (status = 404, description = "`not-found`: this hub sells no credits"),
+        (status = 409, description = "`idempotency-key-in-use`: a request with this key is being carried out"),
+        (status = 422, description = "`idempotency-key-reused`: the key was used for another request")
+    ),
+    security(("operator" = []))
+)]
 pub(super) async fn fiat_release(
     State(shared): State<Arc<Shared>>,
     Path(payment): Path<String>,
-) -> Result<StatusCode, Problem> {
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let (key, hash) = (idempotency::key(&headers)?, idempotency::hash(&[payment.as_bytes()]));
     let money = Arc::clone(money(&shared)?);
-    let released = tokio::task::spawn_blocking(move || money.fiat_release(&payment)).await;
-    answer(released.unwrap_or(None))
+    let work = async {
+        let released = tokio::task::spawn_blocking(move || money.fiat_release(&payment)).await;
+        answer(released.unwrap_or(None)).map(IntoResponse::into_response)
+    };
+    idempotency::once(&shared, "fiat release".to_owned(), key, hash, work).await
 }
 
 /// A message that is not believed is refused for good; one that could not be booked is to be sent again.

@@ -5,10 +5,9 @@ use super::problem::Problem;
 use crate::metrics::Text;
 use axum::Json;
 use axum::extract::State;
-use axum::response::{IntoResponse, Response};
-use gleaner_wire::prices::{DemandView, PriceView};
+use gleaner_wire::prices::{DemandView, PriceHistory, PriceView};
 use gleaner_wire::{Amount, DeviceClass, Millis};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tokio::sync::Mutex;
@@ -35,28 +34,61 @@ impl Prices {
 }
 
 /// What is asked about prices.
-#[derive(Deserialize)]
+#[derive(Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct Asked {
+    /// Only this class, with its history: `nvidia-container-20GiB`.
     class: Option<String>,
 }
 
+/// What is answered about prices.
+#[derive(Serialize, utoipa::ToSchema)]
+#[serde(untagged)]
+pub(super) enum PricesAnswer {
+    /// Every class as it is now.
+    All(Vec<PriceView>),
+    /// One class over time.
+    One(Box<PriceHistory>),
+}
+
 /// `GET /api/v1/prices`: for everybody; with `class=` the history of one.
+#[utoipa::path(
+    get,
+    path = "/api/v1/prices",
+    operation_id = "list_prices",
+    tag = "market",
+    summary = "What a slot of each class of devices is worth now, or the history of one class",
+    params(Asked),
+    responses(
+        (status = 200, description = "Every class; with `class`, that one with its minutes and hours", body = PricesAnswer),
+        (status = 404, description = "`not-found`: no device of the class has been here yet")
+    )
+)]
 pub(super) async fn prices(
     State(shared): State<Arc<Shared>>,
     Parameters(asked): Parameters<Asked>,
-) -> Result<Response, Problem> {
+) -> Result<Json<PricesAnswer>, Problem> {
     let now = now();
     let Some(text) = asked.class else {
-        return Ok(Json(shared.prices.at(&shared, now).await?).into_response());
+        return Ok(Json(PricesAnswer::All(shared.prices.at(&shared, now).await?)));
     };
     let class: DeviceClass =
-        text.parse().map_err(|error: gleaner_wire::ClassError| Problem::bad_request(error.to_string()))?;
+        text.parse().map_err(|error: gleaner_wire::ClassError| Problem::bad_parameter("class", error.to_string()))?;
     let history = shared.keeper.ask(move |core| core.price_history(class, now)).await?;
     let missing = || Problem::not_found(format!("no device of the class {class} has been on this hub yet"));
-    Ok(Json(history.ok_or_else(missing)?).into_response())
+    Ok(Json(PricesAnswer::One(Box::new(history.ok_or_else(missing)?))))
 }
 
 /// `GET /api/v1/demand`.
+#[utoipa::path(
+    get,
+    path = "/api/v1/demand",
+    operation_id = "show_demand",
+    tag = "market",
+    summary = "How many managed workers of which class are wanted",
+    responses((status = 200, description = "The demand", body = DemandView)),
+    security(("operator" = []))
+)]
 pub(super) async fn demand(State(shared): State<Arc<Shared>>) -> Result<Json<DemandView>, Problem> {
     Ok(Json(shared.keeper.ask(|core| core.demand()).await?))
 }

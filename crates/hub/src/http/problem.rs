@@ -1,23 +1,30 @@
 //! Errors as RFC 9457 has them.
+use crate::clock::wall_ms;
 use crate::journal;
 use crate::keeper::Unavailable;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::http::{HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
-use gleaner_wire::api;
+use gleaner_wire::{Millis, api};
 
 /// An error on its way to the client.
 #[derive(Debug)]
-pub(crate) struct Problem(Box<api::Problem>);
+pub(crate) struct Problem(Box<api::Problem>, Option<u64>);
 
 impl Problem {
     /// A problem with a stable word for programs, a title, and a detail that says what to do.
-    pub(super) fn new(status: StatusCode, kind: &str, title: &str, detail: impl Into<String>) -> Self {
-        let (kind, title, detail) = (kind.to_owned(), title.to_owned(), detail.into());
-        Self(Box::new(api::Problem { kind, title, status: status.as_u16(), detail, at: None, line: None }))
+    pub(crate) fn new(status: StatusCode, kind: &str, title: &str, detail: impl Into<String>) -> Self {
+        let (code, title, detail) = (kind.to_owned(), title.to_owned(), detail.into());
+        let (kind, status) = (code.clone(), status.as_u16());
+        Self(Box::new(api::Problem { kind, code, title, status, detail, at: None, line: None }), None)
     }
 
-    /// Names the place in the job file.
+    /// A parameter that makes no sense.
+    pub(super) fn bad_parameter(name: &str, detail: impl Into<String>) -> Self {
+        Self::bad_request(detail).at(name, None)
+    }
+
+    /// Names the place in the job file, or the parameter.
     pub(super) fn at(mut self, at: impl Into<String>, line: Option<usize>) -> Self {
         self.0.at = Some(at.into());
         self.0.line = line;
@@ -30,6 +37,12 @@ impl Problem {
         self
     }
 
+    /// Says when to try again.
+    pub(super) fn retry_at(mut self, until: Millis) -> Self {
+        self.1 = Some(until.since(Millis(wall_ms())).0.div_ceil(1000).max(1));
+        self
+    }
+
     /// A request that makes no sense.
     pub(super) fn bad_request(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "bad-request", "the request makes no sense", detail)
@@ -39,6 +52,11 @@ impl Problem {
     #[expect(clippy::needless_pass_by_value, reason = "made for map_err")]
     pub(crate) fn no_web_socket(rejection: WebSocketUpgradeRejection) -> Self {
         Self::bad_request(format!("this path speaks WebSocket: {}", rejection.body_text()))
+    }
+
+    /// Whether the same request may succeed later.
+    pub(super) fn is_temporary(&self) -> bool {
+        self.0.status >= 500
     }
 
     /// Something that is not there.
@@ -65,7 +83,11 @@ impl IntoResponse for Problem {
         let status = StatusCode::from_u16(self.0.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let body = serde_json::to_vec(&self.0).expect("a problem is plain data");
         let kind = HeaderValue::from_static("application/problem+json");
-        (status, [(header::CONTENT_TYPE, kind)], body).into_response()
+        let mut response = (status, [(header::CONTENT_TYPE, kind)], body).into_response();
+        if let Some(seconds) = self.1 {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        response
     }
 }
 

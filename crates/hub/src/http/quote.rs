@@ -7,7 +7,7 @@ use axum::extract::{Request, State};
 use axum::http::HeaderMap;
 use ed25519_dalek::{Signature, Signer};
 use gleaner_wire::api::QuoteView;
-use gleaner_wire::job_file::JOB_FILE_BYTES_MAX;
+use gleaner_wire::job_file::{JOB_FILE_BYTES_MAX, JobFile};
 use gleaner_wire::{Millis, Quote, SignedQuote};
 
 use super::Shared;
@@ -19,6 +19,17 @@ use crate::clock::wall_ms;
 const QUOTE: &str = "gleaner-quote";
 
 /// `POST /api/v1/quote`: what a job would cost. Nothing that it names need be here.
+#[utoipa::path(
+    post,
+    path = "/api/v1/quote",
+    operation_id = "quote_job",
+    tag = "jobs",
+    summary = "What a job would cost",
+    description = "Nothing that the job names need be here. Each choice carries a signed offer, which `POST /api/v1/jobs` takes in the header `gleaner-quote`.",
+    request_body(content((JobFile = "application/json"), (String = "application/toml")), description = "The job file, as JSON or as TOML"),
+    responses((status = 200, description = "The quote", body = QuoteView), (status = 413, description = "`too-large`: a job file has at most 16 MiB"), (status = 415, description = "`media-type`: neither JSON nor TOML"), (status = 422, description = "`job-refused`: what is wrong with it")),
+    security(("operator" = []))
+)]
 pub(super) async fn quote(State(shared): State<Arc<Shared>>, request: Request) -> Result<Json<QuoteView>, Problem> {
     let form = form(request.headers())?;
     let body = to_bytes(request.into_body(), JOB_FILE_BYTES_MAX).await.map_err(|_| too_large())?;

@@ -24,10 +24,14 @@ const PAGE_ELEMENTS_DEFAULT: u32 = 1000;
 const GATHERED_TOGETHER: u32 = 8192;
 
 /// What a page may be asked.
-#[derive(Deserialize)]
+#[derive(Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct Asked {
+    /// Only results of this `[[task]]`.
     task: Option<String>,
+    /// The `next` of the page before.
     from: Option<u64>,
+    /// How many elements a page covers: 1,000 if not said, 10,000 at most.
     limit: Option<u32>,
 }
 
@@ -48,6 +52,19 @@ struct Window {
 }
 
 /// `GET /api/v1/jobs/{job}/results`: each page covers `limit` elements, done or not.
+#[utoipa::path(
+    get,
+    path = "/api/v1/jobs/{job}/results",
+    operation_id = "list_results",
+    tag = "jobs",
+    summary = "What its tasks delivered; each page covers so many elements, done or not",
+    params(Asked),
+    responses(
+        (status = 200, description = "A page", body = ResultsPage),
+        (status = 404, description = "`not-found`: there is no such job or task")
+    ),
+    security(("operator" = []))
+)]
 pub(super) async fn results(
     State(shared): State<Arc<Shared>>,
     Path(job): Path<String>,
@@ -136,6 +153,19 @@ fn cursor(group: u16, index: u32) -> u64 {
 }
 
 /// `GET /api/v1/jobs/{job}/outputs/{group}`: the postcard encoding of every output of a group, in order.
+#[utoipa::path(
+    get,
+    path = "/api/v1/jobs/{job}/outputs/{group}",
+    operation_id = "fetch_outputs",
+    tag = "jobs",
+    summary = "All outputs of a group",
+    responses(
+        (status = 200, description = "Postcard: a list of outputs", body = Vec<u8>, content_type = "application/octet-stream"),
+        (status = 404, description = "`not-found`: there is no such job or group"),
+        (status = 409, description = "`not-done`: some of its elements are not done")
+    ),
+    security(("operator" = []), ("worker" = []))
+)]
 pub(super) async fn outputs(
     State(shared): State<Arc<Shared>>,
     Extension(caller): Extension<Caller>,
@@ -169,7 +199,8 @@ pub(super) async fn outputs(
 /// A worker reads what its own work needs, and nothing of other jobs; it does not even learn whether they are there.
 async fn check_reader(shared: &Shared, caller: Caller, job: JobId) -> Result<(), Problem> {
     let allowed = match caller {
-        Caller::Operator => true,
+        // The guard has made sure that the job is the account's.
+        Caller::Operator | Caller::Account(_) => true,
         Caller::Worker(worker, _) => shared.keeper.ask(move |core| core.works_on(worker, job)).await?,
     };
     if allowed {

@@ -20,14 +20,28 @@ use std::sync::Arc;
 const CLAIMS_MAX: usize = 256;
 
 /// What is asked for: a worker, a job, a dataset, or several of them.
-#[derive(Deserialize)]
+#[derive(Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct Asked {
+    /// Only what this one sent.
     worker: Option<WorkerKey>,
+    /// Only what was read for this job.
     job: Option<u64>,
+    /// Only of this dataset.
     root: Option<Hash>,
 }
 
 /// `POST /api/v1/seeding`: a worker hands in receipts of what it sent.
+#[utoipa::path(
+    post,
+    path = "/api/v1/seeding",
+    operation_id = "hand_in_receipts",
+    tag = "machines",
+    summary = "A worker hands in receipts for what it sent to others",
+    request_body(content = Vec<u8>, content_type = "application/octet-stream", description = "At most 256 claims, as postcard"),
+    responses((status = 200, description = "What became of them", body = SeedingTaken)),
+    security(("worker" = []))
+)]
 pub(super) async fn hand_in(
     State(shared): State<Arc<Shared>>,
     Extension(caller): Extension<Caller>,
@@ -60,6 +74,16 @@ pub(super) async fn hand_in(
 }
 
 /// `GET /api/v1/seeding`: what was counted.
+#[utoipa::path(
+    get,
+    path = "/api/v1/seeding",
+    operation_id = "list_seeding",
+    tag = "machines",
+    summary = "What workers have sent each other",
+    params(Asked),
+    responses((status = 200, description = "What was counted", body = SeedingView)),
+    security(("operator" = []))
+)]
 pub(super) async fn show(
     State(shared): State<Arc<Shared>>,
     Parameters(asked): Parameters<Asked>,

@@ -1,10 +1,15 @@
 //! Accepts connections. hyper is driven directly, because its buffers have to stay small with ten thousand workers.
+use super::access::Peer;
 use crate::metrics::Metrics;
 use axum::Router;
+use hyper::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::Service;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use std::io;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -38,9 +43,9 @@ pub(crate) async fn serve(
             _ = stopping.changed() => return,
         };
         match accepted {
-            Ok((stream, _)) if metrics.connections.load(Ordering::Relaxed) < CONNECTIONS_MAX => {
+            Ok((stream, address)) if metrics.connections.load(Ordering::Relaxed) < CONNECTIONS_MAX => {
                 let stream = Counted::new(stream, Arc::clone(&metrics));
-                tokio::spawn(serve_connection(stream, router.clone(), stopping.clone()));
+                tokio::spawn(serve_connection(stream, address.ip(), router.clone(), stopping.clone()));
             }
             Ok(_) => tracing::warn!("a connection is refused: {CONNECTIONS_MAX} are open"),
             Err(error) if is_about_one_connection(&error) => {}
@@ -52,12 +57,12 @@ pub(crate) async fn serve(
     }
 }
 
-async fn serve_connection(stream: Counted, router: Router, mut stopping: watch::Receiver<bool>) {
+async fn serve_connection(stream: Counted, address: IpAddr, router: Router, mut stopping: watch::Receiver<bool>) {
     // Small messages must not wait for the acknowledgement of earlier ones.
     if stream.stream.set_nodelay(true).is_err() {
         return;
     }
-    let service = TowerToHyperService::new(router);
+    let service = Introduced { service: TowerToHyperService::new(router), address };
     let mut builder = http1::Builder::new();
     builder
         .timer(TokioTimer::new())
@@ -71,6 +76,23 @@ async fn serve_connection(stream: Counted, router: Router, mut stopping: watch::
         _ = stopping.changed() => serving.as_mut().graceful_shutdown(),
     }
     let _ = tokio::time::timeout(Duration::from_millis(FAREWELL_MS_MAX), serving).await;
+}
+
+/// A router that is told where requests come from.
+struct Introduced {
+    service: TowerToHyperService<Router>,
+    address: IpAddr,
+}
+
+impl Service<Request<Incoming>> for Introduced {
+    type Response = <TowerToHyperService<Router> as Service<Request<Incoming>>>::Response;
+    type Error = <TowerToHyperService<Router> as Service<Request<Incoming>>>::Error;
+    type Future = <TowerToHyperService<Router> as Service<Request<Incoming>>>::Future;
+
+    fn call(&self, mut request: Request<Incoming>) -> Self::Future {
+        request.extensions_mut().insert(Peer(self.address));
+        self.service.call(request)
+    }
 }
 
 fn is_about_one_connection(error: &io::Error) -> bool {

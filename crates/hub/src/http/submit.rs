@@ -1,57 +1,158 @@
 //! Taking a job: read it, plan it, check that its files are here, hand it to the keeper.
 use super::Shared;
+use super::access::{Anyone, is_anothers, requester_for};
+use super::idempotency::{self, IDEMPOTENCY_KEY};
 use super::problem::Problem;
 use super::quote::ordered_by;
 use crate::data::Data;
+use crate::token::Caller;
 use axum::Json;
-use axum::body::to_bytes;
-use axum::extract::{Request, State};
+use axum::body::{Bytes, to_bytes};
+use axum::extract::{Extension, Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
-use axum::response::IntoResponse;
+use axum::response::{IntoResponse, Response};
+use gleaner_accounts::token::TokenId;
 use gleaner_core::plan::{self, Graph};
+use gleaner_wire::api::Submitted;
 use gleaner_wire::job_file::{JOB_FILE_BYTES_MAX, JobFile, JobFileError, Source, line_of};
-use gleaner_wire::{DataRef, Hash, SignedOrder};
+use gleaner_wire::{Amount, DataRef, Hash, Quote, SignedOrder};
 use std::sync::Arc;
 
 /// The header that names who pays.
-const REQUESTER: &str = "gleaner-requester";
-/// The header that makes a repeated submission the same job.
-const IDEMPOTENCY_KEY: &str = "idempotency-key";
+pub(super) const REQUESTER: &str = "gleaner-requester";
 /// The header with the requester's signed order.
 const ORDER: &str = "gleaner-order";
 /// The longest name of a requester, in characters.
 const REQUESTER_MAX: usize = 64;
 /// Who pays if nobody is named.
 const REQUESTER_DEFAULT: &str = "local";
+
+/// How a job is written.
 #[derive(Clone, Copy)]
 pub(super) enum Form {
     Json,
     Toml,
 }
 
+impl Form {
+    fn name(self) -> &'static [u8] {
+        match self {
+            Self::Json => b"json",
+            Self::Toml => b"toml",
+        }
+    }
+}
+
 /// `POST /api/v1/jobs`.
-pub(super) async fn submit(State(shared): State<Arc<Shared>>, request: Request) -> Result<impl IntoResponse, Problem> {
+#[utoipa::path(
+    post,
+    path = "/api/v1/jobs",
+    operation_id = "submit_job",
+    tag = "jobs",
+    summary = "Takes a job",
+    params(
+        ("gleaner-requester" = Option<String>, Header, description = "Who pays: 1 to 64 printable characters; `local` if not said"),
+        ("idempotency-key" = Option<String>, Header, description = "32 hexadecimal digits: a submission sent again with them is the same job, also after it has ended"),
+        ("gleaner-order" = Option<String>, Header, description = "A signed order (`SignedOrder`) as JSON, where money is on a chain")
+    ),
+    request_body(content((JobFile = "application/json"), (String = "application/toml")), description = "The job file, as JSON or as TOML"),
+    responses(
+        (status = 201, description = "The new job; with a key that was used before, that one's", body = Submitted, headers(("location" = String, description = "Where the job is"))),
+        (status = 409, description = "`idempotency-key-in-use`: a request with this key is being carried out"),
+        (status = 413, description = "`too-large`: a job file has at most 16 MiB"),
+        (status = 415, description = "`media-type`: neither JSON nor TOML"),
+        (status = 422, description = "`job-refused`: what is wrong with it, with its place in `at` and `line`; `idempotency-key-reused`: the key was used for another job")
+    ),
+    security(("operator" = []))
+)]
+pub(super) async fn submit(
+    State(shared): State<Arc<Shared>>,
+    Extension(caller): Extension<Caller>,
+    Anyone(asking): Anyone,
+    request: Request,
+) -> Result<Response, Problem> {
     if let Some(reason) = shared.keeper.refusing() {
         return Err(crate::keeper::Unavailable::Refusing(reason).into());
     }
     let form = form(request.headers())?;
-    let requester = requester(request.headers())?;
-    let submission = submission(request.headers())?;
+    let requester = requester_for(&shared, caller, request.headers()).await?;
+    let key = idempotency::key(request.headers())?;
+    let submission = submission(key.as_deref())?;
     let order = order(request.headers())?;
     let quote = ordered_by(&shared, request.headers())?;
+    let signed = request.headers().get(ORDER).map(|value| value.as_bytes().to_vec()).unwrap_or_default();
     let body = to_bytes(request.into_body(), JOB_FILE_BYTES_MAX).await.map_err(|_| too_large())?;
+    let hash = idempotency::hash(&[form.name(), requester.as_bytes(), &signed, &body]);
+    // All requesters share one scope: a submission has one number, whoever sends it.
+    let scope = "jobs".to_owned();
+    let spender = asking.person().and_then(|person| person.spend_limit()).map(|(token, _)| token);
+    let work = take(&shared, Sent { form, requester, submission, order, quote, body, caller, spender });
+    idempotency::once(&shared, scope, key, hash, work).await
+}
+
+/// A job as it was sent.
+struct Sent {
+    form: Form,
+    requester: String,
+    submission: u128,
+    order: Option<SignedOrder>,
+    quote: Option<Quote>,
+    body: Bytes,
+    caller: Caller,
+    /// The token that pays, if what it may spend is limited.
+    spender: Option<TokenId>,
+}
+
+async fn take(shared: &Shared, sent: Sent) -> Result<Response, Problem> {
+    let Sent { form, requester, submission, order, quote, body, caller, spender } = sent;
     if let Some(order) = &order {
-        check_order(&shared, order, &requester, &body)?;
+        check_order(shared, order, &requester, &body)?;
     }
     let data = Arc::clone(&shared.data);
     let planned = tokio::task::spawn_blocking(move || plan_held(form, &body, &data)).await;
     let (mut graph, roots) = planned.map_err(|_| not_planned())??;
     graph.quote = quote;
+    check_owner(shared, caller, &roots).await?;
+    let cap = match graph.price_max {
+        Some(cap) => cap,
+        None => shared.keeper.ask(|core| core.params().price_max_default).await?,
+    };
+    let purpose = format!("{submission:032x}");
+    reserve(shared, spender, &purpose, cap).await?;
     let submitted = shared.keeper.submit(submission, requester, graph, order).await?;
-    let submitted = submitted.map_err(|reason| refused(reason.as_str()))?;
+    let submitted = match submitted {
+        Ok(submitted) => submitted,
+        Err(reason) => {
+            give_back(shared, spender, purpose).await?;
+            return Err(refused(reason.as_str()));
+        }
+    };
     super::data::keep_for_job(Arc::clone(&shared.data), submitted.job, roots, submission).await?;
     let location = format!("/api/v1/jobs/{}", submitted.job);
-    Ok((StatusCode::CREATED, [(header::LOCATION, location)], Json(submitted)))
+    Ok((StatusCode::CREATED, [(header::LOCATION, location)], Json(submitted)).into_response())
+}
+
+/// What somebody else has brought is not there for this account.
+async fn check_owner(shared: &Shared, caller: Caller, roots: &[Hash]) -> Result<(), Problem> {
+    let Caller::Account(account) = caller else { return Ok(()) };
+    for root in roots {
+        if is_anothers(shared, account, *root).await? {
+            return Err(refused(format!("the hub does not hold {root}: push it first")));
+        }
+    }
+    Ok(())
+}
+
+/// Counts what a job may cost against what its token may spend. A submission that is sent again counts once.
+async fn reserve(shared: &Shared, spender: Option<TokenId>, purpose: &str, cap: Amount) -> Result<(), Problem> {
+    let (Some(token), purpose) = (spender, purpose.to_owned()) else { return Ok(()) };
+    shared.people.ask(move |accounts| accounts.reserve(token, &purpose, cap)).await?;
+    Ok(())
+}
+
+async fn give_back(shared: &Shared, spender: Option<TokenId>, purpose: String) -> Result<(), Problem> {
+    let Some(token) = spender else { return Ok(()) };
+    Ok(shared.people.ask(move |accounts| accounts.give_back(token, &purpose)).await?)
 }
 
 /// Plans a job whose files must all be here.
@@ -122,7 +223,7 @@ pub(super) fn form(headers: &HeaderMap) -> Result<Form, Problem> {
     }
 }
 
-fn requester(headers: &HeaderMap) -> Result<String, Problem> {
+pub(super) fn requester(headers: &HeaderMap) -> Result<String, Problem> {
     let Some(value) = headers.get(REQUESTER) else { return Ok(REQUESTER_DEFAULT.to_owned()) };
     let name = std::str::from_utf8(value.as_bytes()).ok();
     let fits = |name: &&str| {
@@ -155,14 +256,15 @@ fn check_order(shared: &Shared, order: &SignedOrder, requester: &str, body: &[u8
     money.check_signature(order).map_err(refused)
 }
 
-fn submission(headers: &HeaderMap) -> Result<u128, Problem> {
-    let Some(value) = headers.get(IDEMPOTENCY_KEY) else {
+/// The number of a submission: its key, or one that nobody has.
+fn submission(key: Option<&str>) -> Result<u128, Problem> {
+    let Some(key) = key else {
         let bytes = crate::token::random_bytes().map_err(|error| Problem::bad_request(error.to_string()))?;
         return Ok(u128::from_le_bytes(std::array::from_fn(|at| bytes[at])));
     };
-    let digits =
-        value.to_str().ok().filter(|text| text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit()));
-    let refuse = || Problem::bad_request(format!("{IDEMPOTENCY_KEY} must be 32 hexadecimal digits"));
+    let digits = Some(key).filter(|text| text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    let detail = format!("the {IDEMPOTENCY_KEY} of a job must be 32 hexadecimal digits");
+    let refuse = || Problem::bad_parameter(IDEMPOTENCY_KEY, detail);
     digits.and_then(|text| u128::from_str_radix(text, 16).ok()).ok_or_else(refuse)
 }
 

@@ -4,17 +4,12 @@
 //! so that an upload can be continued and changed, until its dataset is removed. Once a top has been quiet for a moment
 //! it is packed and sealed with keys of the hub, and from then on a dataset like any other. Who wants to keep data from
 //! the hub pushes it with the program.
-mod books;
-mod folder;
-mod name;
 mod seal;
 #[cfg(target_os = "linux")]
 mod sftp;
 mod tops;
 
-pub(crate) use books::{Full, Limits};
-pub(crate) use folder::{Arrived, arrived, finish, open_part, part_name};
-pub(crate) use name::{Spot, Top, User};
+pub(crate) use gleaner_uploads::{Arrived, Arriving, Limits, Piece, Spot, Taken, Top, User, part_name};
 pub(crate) use seal::PLAIN;
 #[cfg(target_os = "linux")]
 pub(crate) use sftp::open as open_sftp;
@@ -22,8 +17,8 @@ pub(crate) use tops::Stage;
 
 use crate::Error;
 use crate::data::{Data, secret_bytes};
-use books::Books;
 use gleaner_data::seal::AccountSecret;
+use gleaner_uploads::{Books, discard, scan};
 use std::net::SocketAddr;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -49,7 +44,7 @@ pub(crate) struct Inbox {
     index: PathBuf,
     secret: AccountSecret,
     pub(crate) tops: Arc<Tops>,
-    pub(crate) books: Books,
+    pub(crate) books: Arc<Books>,
     is_arriving: OnceLock<IsArriving>,
 }
 
@@ -65,10 +60,10 @@ impl Inbox {
             made.map_err(|source| Error::Folder { path: folder.clone(), source })?;
         }
         let secret = AccountSecret::from_bytes(secret_bytes(&hub.join("inbox.secret"))?);
-        let books = Books::new(dir.clone(), limits);
+        let books = Arc::new(Books::new(dir.clone(), limits));
         let inbox = Self { dir, index, secret, tops: Arc::default(), books, is_arriving: OnceLock::new() };
         // Before anybody can bring something, so that nothing half written is found.
-        match folder::scan(&inbox.dir) {
+        match scan(&inbox.dir) {
             Ok(tops) => note(&inbox.tops, &tops),
             Err(error) => tracing::warn!(%error, "the inbox could not be looked through"),
         }
@@ -90,14 +85,14 @@ impl Inbox {
         if self.is_arriving(top) { Some(Stage::Waiting) } else { self.tops.stage(top) }
     }
 
-    /// Makes ready for an upload of a user, of so many bytes. Blocks on the disk.
-    pub(crate) fn prepare(&self, user: &User, bytes: u64) -> std::io::Result<()> {
-        self.books.prepare(user, bytes)
+    /// A file that arrives.
+    pub(crate) fn arriving(&self, spot: Spot, modified: Option<u64>) -> Arriving {
+        Arriving { dir: self.dir.clone(), books: Arc::clone(&self.books), spot, modified }
     }
 
     /// Removes the files of a dataset that was removed. Blocks on the disk.
     pub(crate) fn discard(&self, top: &Top) -> std::io::Result<()> {
-        folder::discard(&self.dir, top)?;
+        discard(&self.dir, top)?;
         self.books.recount(&top.user)
     }
 

@@ -1,6 +1,5 @@
 //! From something in the inbox to a dataset: packed and sealed here, because whoever brought it had nothing to do it with.
-use super::name::Top;
-use super::{Inbox, folder};
+use super::{Inbox, Top};
 use crate::clock::wall_ms;
 use crate::data::{Data, Dataset, Kind, Whole, pin_listed, pin_name};
 use gleaner_data::index::Index;
@@ -148,7 +147,7 @@ impl Inbox {
     }
 
     fn source(&self, top: &Top) -> Result<Option<Source>, Failure> {
-        let user = folder::user_folder(&self.dir, &top.user)?;
+        let user = gleaner_uploads::user_folder(&self.dir, &top.user)?;
         let name = top.name.as_bytes();
         let stat = match statat(&user, name, AtFlags::SYMLINK_NOFOLLOW) {
             Err(Errno::NOENT) => return Ok(None),

@@ -1,8 +1,7 @@
 //! SFTP for people who live in FileZilla. A user is whoever knows the hub's token, by the name that jobs are submitted
 //! under.
-use super::name::{Top, User};
 use super::tops::CALM;
-use super::{Inbox, Sftp};
+use super::{Inbox, Sftp, Top, User};
 use crate::Error;
 use crate::token::{Caller, Tokens};
 use gleaner_sftp::{Account, Changes, Config, HostKey, PublicKey, Quiet, Server, Users};
@@ -21,7 +20,7 @@ impl Users for Door {
         let user = User::parse(user)?;
         match self.tokens.caller(password)? {
             Caller::Operator => Some(Account { folder: user.to_string(), bytes_max: self.bytes_max }),
-            Caller::Worker(..) => None,
+            Caller::Worker(..) | Caller::Account(_) => None,
         }
     }
 
@@ -79,7 +78,7 @@ async fn tops(inbox: &Arc<Inbox>, quiet: &Quiet) -> Vec<Top> {
         Some(name) => Top::new(user, name).into_iter().collect(),
         None => {
             let dir = inbox.dir.clone();
-            let all = tokio::task::spawn_blocking(move || super::folder::scan(&dir)).await;
+            let all = tokio::task::spawn_blocking(move || gleaner_uploads::scan(&dir)).await;
             all.ok().and_then(Result::ok).unwrap_or_default()
         }
     }

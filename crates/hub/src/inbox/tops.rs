@@ -1,6 +1,6 @@
 //! What in the inbox has changed, is being written, or was sealed. Nothing here outlives the hub: one that starts looks
 //! at the folders.
-use super::name::Top;
+use gleaner_uploads::Top;
 use gleaner_wire::DataRef;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -156,7 +156,7 @@ impl Tops {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inbox::name::User;
+    use gleaner_uploads::User;
 
     fn top(name: &str) -> Top {
         Top::new(User::parse("ada").expect("a name"), name.as_bytes()).expect("a top")

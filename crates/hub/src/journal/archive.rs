@@ -3,7 +3,8 @@ use super::{ARCHIVE_JOBS_MAX, Error};
 use gleaner_core::Proof;
 use gleaner_wire::api::{JobSummary, JobView};
 use gleaner_wire::{JobId, Output};
-use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
+use rusqlite::types::Value as SqlValue;
+use rusqlite::{Connection, OpenFlags, OptionalExtension, params, params_from_iter};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -49,6 +50,50 @@ pub(crate) struct ProofRow {
     pub(crate) proofs: Vec<u8>,
 }
 
+/// Which jobs are listed.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct JobFilter {
+    /// Only those that stand so, by the word that JSON has for it.
+    pub(crate) state: Option<String>,
+    /// Only those of these requesters.
+    pub(crate) requesters: Option<Vec<String>>,
+    /// Only those before this one.
+    pub(crate) before: Option<JobId>,
+}
+
+impl JobFilter {
+    /// Whether a job is listed.
+    pub(crate) fn takes(&self, job: &JobSummary) -> bool {
+        self.state.as_ref().is_none_or(|state| state == job.state.word())
+            && self.requesters.as_ref().is_none_or(|names| names.contains(&job.requester))
+            && self.before.is_none_or(|before| job.id < before)
+    }
+
+    /// The same as a condition of SQL, with its values.
+    fn condition(&self) -> (String, Vec<SqlValue>) {
+        let (mut text, mut values) = (String::from("job < ?1"), Vec::new());
+        let before = self.before.map_or(i64::MAX, |job| i64::try_from(job.0).unwrap_or(i64::MAX));
+        values.push(before.into());
+        if let Some(state) = &self.state {
+            values.push(state.clone().into());
+            text += &format!(" AND json_extract(summary, '$.state') = ?{}", values.len());
+        }
+        if let Some(names) = &self.requesters {
+            let first = values.len() + 1;
+            values.extend(names.iter().map(|name| name.clone().into()));
+            let places: Vec<String> = (first..=values.len()).map(|at| format!("?{at}")).collect();
+            text += &format!(" AND json_extract(summary, '$.requester') IN ({})", places.join(", "));
+        }
+        (text, values)
+    }
+}
+
+/// Makes listings by state and requester quick. They are indexes only, so an older program does without them.
+pub(super) const INDEXES: &str = "
+    CREATE INDEX IF NOT EXISTS archive_state ON archive (json_extract(summary, '$.state'), job);
+    CREATE INDEX IF NOT EXISTS archive_requester ON archive (json_extract(summary, '$.requester'), job);
+";
+
 /// Stores an ended job; storing it again changes nothing.
 pub(super) fn store(db: &Connection, job: &ArchivedJob) -> Result<(), Error> {
     db.prepare_cached("INSERT OR REPLACE INTO archive (job, submission, summary, view) VALUES (?1, ?2, ?3, ?4)")?
@@ -91,17 +136,29 @@ impl Archive {
         Ok(Self { db: Arc::new(Mutex::new(db)) })
     }
 
-    /// The newest ended jobs, newest first.
-    pub(crate) async fn newest(&self, count: u32) -> Result<Vec<JobSummary>, Error> {
+    /// Ended jobs that a filter leaves, newest first.
+    pub(crate) async fn page(&self, filter: JobFilter, count: u32) -> Result<Vec<JobSummary>, Error> {
         self.read(move |db| {
-            let mut statement = db.prepare_cached("SELECT summary FROM archive ORDER BY job DESC LIMIT ?1")?;
-            let texts = statement.query_map([count], |row| row.get::<_, String>(0))?;
+            let (condition, values) = filter.condition();
+            let query = format!("SELECT summary FROM archive WHERE {condition} ORDER BY job DESC LIMIT {count}");
+            let mut statement = db.prepare_cached(&query)?;
+            let texts = statement.query_map(params_from_iter(values), |row| row.get::<_, String>(0))?;
             Ok(texts.filter_map(|text| serde_json::from_str(&text.ok()?).ok()).collect())
         })
         .await
     }
 
     /// An ended job.
+    pub(crate) async fn summary(&self, job: JobId) -> Result<Option<JobSummary>, Error> {
+        self.read(move |db| {
+            let mut statement = db.prepare_cached("SELECT summary FROM archive WHERE job = ?1")?;
+            let text = statement.query_row([job.0], |row| row.get::<_, String>(0)).optional()?;
+            Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
+        })
+        .await
+    }
+
+    /// All about an ended job.
     pub(crate) async fn view(&self, job: JobId) -> Result<Option<JobView>, Error> {
         self.read(move |db| {
             let mut statement = db.prepare_cached("SELECT view FROM archive WHERE job = ?1")?;

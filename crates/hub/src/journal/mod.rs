@@ -9,7 +9,7 @@ mod orders;
 mod recovery;
 mod schema;
 
-pub(crate) use archive::{Archive, ArchivedJob, OUTPUTS_PER_ROW, OutputRow, PROOFS_PER_ROW, ProofRow};
+pub(crate) use archive::{Archive, ArchivedJob, JobFilter, OUTPUTS_PER_ROW, OutputRow, PROOFS_PER_ROW, ProofRow};
 pub use error::Error;
 pub(crate) use orders::{Due, EndedOrder, OrderRows, RECEIPTS_PER_ROW};
 pub(crate) use recovery::Recovered;

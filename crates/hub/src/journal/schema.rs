@@ -57,6 +57,7 @@ pub(super) fn found(db: &mut Connection, params: &Params) -> Result<(), Error> {
     } else if found != FORMAT {
         return Err(Error::Format { found, known: FORMAT });
     }
+    transaction.execute_batch(super::archive::INDEXES)?;
     transaction.commit()?;
     Ok(())
 }

@@ -215,6 +215,8 @@ impl Keeper {
         for _ in 0..ARCHIVED_PER_TURN_MAX {
             let Some(job) = self.to_archive.pop_front() else { return };
             if let Some(archived) = archived(&self.core, job) {
+                // The last moment at which the core knows who has done what for it.
+                self.endings.ended(batch.at, self.core.parts_of(job));
                 batch.archived.push(archived);
                 batch.events.push(Event::JobArchived { job });
                 self.bell.ring();

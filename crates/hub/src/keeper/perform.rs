@@ -1,9 +1,11 @@
 //! What the core asks for, done.
 use super::turn::Keeper;
+use crate::attempts::End;
 use crate::screen::Screen;
 use gleaner_core::Effect;
 use gleaner_wire::api::{Live, Submitted};
-use gleaner_wire::{JobId, Runtime, ToWorker, WorkerId};
+use gleaner_wire::webhook::JobEvent;
+use gleaner_wire::{AttemptId, JobId, Runtime, ToWorker, WorkerId};
 
 impl Keeper {
     /// Performs the effects of a batch, in order. Messages to workers are collected and leave at the end of the turn.
@@ -18,9 +20,13 @@ impl Keeper {
                         if self.outboxes.start(worker, start) {
                             self.engage(worker, job);
                         }
+                        self.note_started(job, attempt);
                     }
                 }
-                Effect::CancelAttempt { worker, attempt } => self.outboxes.cancel(worker, attempt),
+                Effect::CancelAttempt { worker, attempt } => {
+                    self.outboxes.cancel(worker, attempt);
+                    self.attempts.ended(attempt, End::Cancelled);
+                }
                 Effect::YieldAttempt { worker, attempt, by_ms } => {
                     self.outboxes.say(worker, [ToWorker::Yield { attempt, by_ms }]);
                 }
@@ -45,6 +51,7 @@ impl Keeper {
                 Effect::LockOrder { .. } | Effect::Accuse { .. } => self.bell.ring(),
                 Effect::DrawRound { round } => self.draw(round),
                 Effect::AcceptJob { ticket, job, tasks, reserved } => {
+                    self.ring_submitted(job);
                     if let Some(answer) = self.submissions.remove(&ticket) {
                         // A requester that has gone away finds its job by its idempotency key.
                         let _ = answer.send(Ok(Submitted { job, tasks, reserved }));
@@ -57,11 +64,15 @@ impl Keeper {
                 }
                 Effect::AnnounceJob { job } => self.announcer.job(job),
                 Effect::AnnounceWorker { worker } => self.announce_worker(worker),
-                Effect::AnnounceFailure { job } => self.announce_failure(job),
+                Effect::AnnounceFailure { job, attempt, cause } => {
+                    self.attempts.failed(job, attempt, cause);
+                    self.announce_failure(job, attempt);
+                }
                 Effect::AnnounceDemand => self.demand.ring(),
                 Effect::ArchiveJob { job } => {
                     self.outboxes.forget(job);
                     self.logs.close(job);
+                    self.ring_ended(job);
                     self.to_archive.push_back(job);
                 }
             }
@@ -107,7 +118,8 @@ impl Keeper {
         }
     }
 
-    fn announce_worker(&self, worker: WorkerId) {
+    fn announce_worker(&mut self, worker: WorkerId) {
+        self.announcer.worker(worker);
         if !self.announcer.is_heard() {
             return;
         }
@@ -116,12 +128,35 @@ impl Keeper {
         }
     }
 
-    fn announce_failure(&self, job: JobId) {
-        if !self.announcer.is_heard() {
-            return;
+    fn announce_failure(&mut self, job: JobId, attempt: AttemptId) {
+        let Some(failure) = self.core.failure(job, attempt) else { return };
+        if self.announcer.is_heard() {
+            self.announcer.tell(&Live::Failure { job, failure: failure.clone() });
         }
-        if let Some(failure) = self.core.last_failure(job) {
-            self.announcer.tell(&Live::Failure { job, failure });
+        if let Some(requester) = self.core.requester(job) {
+            self.announcer.failure(job, requester.to_owned(), failure);
         }
+    }
+
+    /// Says to webhooks that a job was taken.
+    fn ring_submitted(&self, job: JobId) {
+        if let Some(summary) = self.core.job_summary(job) {
+            self.webhooks.ring(JobEvent::Submitted, summary.submitted_at, summary);
+        }
+    }
+
+    /// Says to webhooks how a job ended. Said twice, it is told once.
+    fn ring_ended(&self, job: JobId) {
+        let Some(summary) = self.core.job_summary(job) else { return };
+        if let Some((event, at)) = JobEvent::of_end(&summary.state).zip(summary.ended_at) {
+            self.webhooks.ring(event, at, summary);
+        }
+    }
+
+    /// Notes that an attempt runs, with what people call it where somebody watches.
+    fn note_started(&mut self, job: JobId, attempt: AttemptId) {
+        let Some(placed) = self.core.placed(attempt) else { return };
+        let worker = self.announcer.watches(job).then(|| self.core.worker_name(placed.worker)).flatten();
+        self.attempts.started(placed, worker.map(str::to_owned));
     }
 }

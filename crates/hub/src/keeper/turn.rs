@@ -4,7 +4,9 @@ use super::announce::Announcer;
 use super::batch::Answers;
 use super::command::{Command, Inbox, Question};
 use super::outbox::Outboxes;
+use crate::attempts::{End, Notes};
 use crate::clock::Clock;
+use crate::figures::Endings;
 use crate::journal::{self, Batch, Journal, Recovered};
 use crate::live::Live;
 use crate::lock::FolderLock;
@@ -15,9 +17,10 @@ use crate::money::Bell;
 use crate::proof::Drawer;
 use crate::screen::Screener;
 use crate::status::Status;
+use crate::webhooks;
 use gleaner_core::{Core, Effect, Event, Session, Ticket};
 use gleaner_wire::api::Submitted;
-use gleaner_wire::{Amount, AttemptId, AuctionId, JobId, Millis, WorkerId};
+use gleaner_wire::{Amount, AttemptId, AuctionId, JobId, Millis, Outcome, WorkerId};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -57,6 +60,9 @@ pub(crate) struct Parts {
     pub(crate) drawer: Drawer,
     pub(crate) live: Live,
     pub(crate) logs: LogWriter,
+    pub(crate) attempts: Notes,
+    pub(crate) endings: Endings,
+    pub(crate) webhooks: webhooks::Bell,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) status: Arc<Status>,
     pub(crate) ending: watch::Receiver<Ending>,
@@ -87,6 +93,9 @@ pub(crate) struct Keeper {
     pub(super) to_archive: VecDeque<JobId>,
     pub(super) announcer: Announcer,
     pub(super) logs: LogWriter,
+    pub(super) attempts: Notes,
+    pub(super) endings: Endings,
+    pub(super) webhooks: webhooks::Bell,
     pub(super) timer: Timer,
     pub(super) journal: Journal,
     clock: Clock,
@@ -151,6 +160,9 @@ impl Keeper {
             to_archive: VecDeque::new(),
             announcer: Announcer::new(parts.live),
             logs: parts.logs,
+            attempts: parts.attempts,
+            endings: parts.endings,
+            webhooks: parts.webhooks,
             timer: Timer::default(),
             journal: parts.journal,
             clock: Clock::starting_at(at),
@@ -184,6 +196,9 @@ impl Keeper {
         let at = self.clock.now();
         let started = Batch { events: vec![Event::HubStarted], ..Batch::at(at) };
         self.commit_and_apply(started, Answers::default())?;
+        // What has ended is on disk; what goes on is known here alone.
+        self.core.all_placed().into_iter().for_each(|placed| self.attempts.started(placed, None));
+        self.attempts.flush();
         let mut live_due = None;
         while *self.ending.borrow() == Ending::No {
             let commands = self.wait(live_due);
@@ -229,10 +244,14 @@ impl Keeper {
         if !batch.events.is_empty() && !self.commit(&batch)? {
             return Ok(());
         }
+        self.attempts.is_now(batch.at);
         for event in batch.events {
+            self.note_delivered(&event);
             self.core.apply(batch.at, event, &mut self.effects);
         }
         self.perform();
+        // Before anybody is told, so that whoever looks then finds it.
+        self.attempts.flush();
         for (worker, number) in answers.acknowledge {
             self.outboxes.acknowledge(worker, number);
         }
@@ -243,6 +262,15 @@ impl Keeper {
         }
         self.metrics.connected_workers(self.outboxes.connected());
         Ok(())
+    }
+
+    /// Notes the attempts that an event says are done. All others that end show in the effects.
+    fn note_delivered(&mut self, event: &Event) {
+        let Event::AttemptsFinished { worker, results, .. } = event else { return };
+        let done = results.iter().filter(|result| matches!(result.outcome, Outcome::Done(_)));
+        for result in done.filter(|result| self.core.holder(result.attempt) == Some(*worker)) {
+            self.attempts.ended(result.attempt, End::Done);
+        }
     }
 
     /// Puts a batch on disk, however long that takes; meanwhile nothing new is taken, but questions are answered.

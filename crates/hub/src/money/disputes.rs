@@ -9,25 +9,30 @@ use serde::{Deserialize, Serialize};
 use std::sync::PoisonError;
 
 /// An open dispute about a provider that this hub has accused.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct DisputeView {
     /// Its number on the chain.
     pub dispute: u64,
     /// The job.
     pub job: JobId,
     /// The order's id on the chain, which is what votes are about.
+    #[schema(value_type = String, pattern = "^0x[0-9a-f]{64}$")]
     pub subject: B256,
     /// Who accuses.
+    #[schema(value_type = String, pattern = "^0x[0-9a-fA-F]{40}$")]
     pub claimant: Address,
     /// Who is accused.
+    #[schema(value_type = String, pattern = "^0x[0-9a-fA-F]{40}$")]
     pub defendant: Address,
     /// Who decides, in rising order; empty until drawn.
+    #[schema(value_type = Vec<String>)]
     pub committee: Vec<Address>,
     /// Unix seconds until which votes count.
     pub ends: u64,
     /// The hash of the document that shows the fault, at `/api/v1/evidence/HASH`.
     pub evidence: Hash,
     /// Members that have voted.
+    #[schema(value_type = Vec<String>)]
     pub voted: Vec<Address>,
 }
 

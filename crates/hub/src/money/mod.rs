@@ -31,11 +31,11 @@ pub(crate) use disputes::Voted;
 pub use docket::Error as DocketError;
 pub(crate) use faucet::Gift;
 pub use fiat::FiatConfig;
+pub use gleaner_chain::views::{ApprovalView, ChainView, ReceiptsPage, SettlementView};
 pub(crate) use open::open;
 pub use open::{ChainConfig, Error as OpenError};
 pub use reconcile::ReconcileView;
 pub(crate) use view::Approved;
-pub use view::{ApprovalView, ChainView, ReceiptsPage, SettlementView};
 
 use clerk::Clerk;
 use desk::Desk;

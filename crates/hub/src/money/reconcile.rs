@@ -15,7 +15,7 @@ const PAGE: u32 = 1000;
 const LISTED_MAX: usize = 1000;
 
 /// What comparing the books with the chain gave.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct ReconcileView {
     /// Whether everything agrees.
     pub agrees: bool,

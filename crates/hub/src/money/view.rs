@@ -1,64 +1,11 @@
 //! What requests are told of money, and what they may say.
 use super::{Money, Trouble, convert};
 use crate::journal::EndedOrder;
-use gleaner_chain::deploy::Deployment;
-use gleaner_chain::market::{OrderState, Terms};
-use gleaner_chain::order::{Order, Settlement};
-use gleaner_chain::primitives::{Address, B256, Bytes};
-use gleaner_chain::receipt::Receipt;
+use gleaner_chain::order::Order;
+use gleaner_chain::primitives::{B256, Bytes};
+use gleaner_chain::views::{ChainView, ReceiptsPage, SettlementView};
 use gleaner_wire::{Amount, JobId};
-use serde::{Deserialize, Serialize};
 use std::sync::PoisonError;
-
-/// Where money is, and what must be known to sign an order for a hub.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct ChainView {
-    /// The JSON-RPC address.
-    pub url: String,
-    /// Where the contracts are.
-    pub deployment: Deployment,
-    /// The account that locks and settles orders.
-    pub hub: Address,
-    /// What holds for new orders.
-    pub terms: Terms,
-    /// The price cap of a job that names none.
-    pub price_max_default: Amount,
-    /// Whether newcomers are given tokens.
-    pub faucet: bool,
-    /// What keeps money from moving at the moment.
-    pub trouble: Option<String>,
-}
-
-/// How an ended job is paid for.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct SettlementView {
-    /// The job.
-    pub job: JobId,
-    /// Who pays whom how much.
-    pub settlement: Settlement,
-    /// How many receipts there are.
-    pub receipts: u64,
-    /// Where the order stands on the chain.
-    pub order: OrderState,
-    /// Whether the hub's books have followed the chain.
-    pub closed: bool,
-}
-
-/// Some receipts.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct ReceiptsPage {
-    /// The receipts.
-    pub receipts: Vec<Receipt>,
-    /// Where the next page starts.
-    pub next: Option<u64>,
-}
-
-/// A requester's signature under a settlement.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct ApprovalView {
-    /// The signature.
-    pub signature: Bytes,
-}
 
 /// What became of an approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +19,11 @@ pub(crate) enum Approved {
 }
 
 impl Money {
+    /// Which chain its money is on.
+    pub(crate) fn chain_id(&self) -> u64 {
+        self.market.deployment.chain_id
+    }
+
     /// Where money is.
     pub(crate) async fn view(&self, price_max_default: Amount) -> Result<ChainView, Trouble> {
         Ok(ChainView {

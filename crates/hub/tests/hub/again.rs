@@ -73,7 +73,7 @@ async fn a_clean_stop_and_many_starts_keep_ended_jobs_and_their_results() {
         assert_eq!((indices, page.next), (vec![4095, 4096, 4097], Some(4098)));
     }
     let jobs = place.api.json("/api/v1/jobs").await;
-    assert_eq!(jobs.as_array().unwrap().len(), 1);
+    assert_eq!(jobs["items"].as_array().unwrap().len(), 1);
 }
 
 #[tokio::test]

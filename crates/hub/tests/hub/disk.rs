@@ -44,6 +44,10 @@ async fn fill(dir: &Path) {
     let health = api.until(false).await;
     let reason = health.reason.unwrap();
     assert!(reason.contains("disk is full") && reason.contains("free some space"), "{reason}");
+    let unready = api.get("/readyz").send().await.unwrap();
+    assert_eq!(unready.status(), 503);
+    assert!(unready.text().await.unwrap().contains("free some space"));
+    assert_eq!(api.get("/healthz").send().await.unwrap().status(), 200, "it is alive all the same");
     let refused = api
         .send(
             &crate::place::array(1, &gleaner_wire::DataRef::from(gleaner_wire::BlobRef::of(b"a program")).to_string()),

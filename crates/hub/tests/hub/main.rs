@@ -1,18 +1,27 @@
 //! The hub from outside: real sockets, real SQLite, a worker that speaks the wire protocol by hand.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod access;
 mod again;
 mod api;
 mod data;
 mod disk;
+mod figures;
 mod handshake;
+mod idempotency;
 mod inbox;
 mod journal;
 mod kill;
+mod listing;
 mod live;
+mod metrics;
 mod misuse;
+mod people;
 mod place;
+mod progress;
 mod screen;
 mod seeding;
+mod watch;
+mod webhooks;
 mod work;
 mod worker;

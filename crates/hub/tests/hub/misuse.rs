@@ -17,7 +17,7 @@ async fn garbage_ends_a_connection_with_a_reason_and_the_worker_has_left() {
     worker.connection.closed().await;
     // The connection ends a moment before the hub has written it down.
     let gone = async {
-        while place.api.json("/api/v1/workers").await[0]["state"] != "offline" {
+        while place.api.json("/api/v1/workers").await["items"][0]["state"] != "offline" {
             tokio::time::sleep(std::time::Duration::from_millis(5)).await;
         }
     };
@@ -117,11 +117,11 @@ async fn devices_that_rest_are_journaled_once_and_when_that_ends() {
     let batch = worker.finish(Vec::new()).await;
     worker.acknowledged(batch).await;
     assert_eq!(events(&place).await - before, 3);
-    assert_eq!(place.api.json("/api/v1/workers").await[0]["resting"], serde_json::json!([0]));
+    assert_eq!(place.api.json("/api/v1/workers").await["items"][0]["resting"], serde_json::json!([0]));
     worker.connection.send(&works).await;
     let batch = worker.finish(Vec::new()).await;
     worker.acknowledged(batch).await;
-    assert_eq!(place.api.json("/api/v1/workers").await[0]["resting"], serde_json::json!([]));
+    assert_eq!(place.api.json("/api/v1/workers").await["items"][0]["resting"], serde_json::json!([]));
 }
 
 #[tokio::test]

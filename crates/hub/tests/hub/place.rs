@@ -14,6 +14,8 @@ pub const PATIENCE: Duration = Duration::from_secs(30);
 pub struct Place {
     pub hub: Option<Hub>,
     pub params: Params,
+    /// Whether webhooks may lead to this machine.
+    pub private: bool,
     pub api: Api,
     dir: tempfile::TempDir,
 }
@@ -31,10 +33,19 @@ impl Place {
     }
 
     pub async fn with(params: Params) -> Self {
+        Self::made(params, false).await
+    }
+
+    /// A hub whose webhooks may lead to this machine.
+    pub async fn with_private_webhooks() -> Self {
+        Self::made(Params::default(), true).await
+    }
+
+    async fn made(params: Params, private: bool) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let hub = start(dir.path(), params.clone()).await;
+        let hub = start(dir.path(), params.clone(), private).await;
         let api = Api::of(&hub);
-        Self { hub: Some(hub), params, api, dir }
+        Self { hub: Some(hub), params, private, api, dir }
     }
 
     pub fn dir(&self) -> &Path {
@@ -54,7 +65,7 @@ impl Place {
     }
 
     pub async fn start(&mut self) {
-        let hub = start(self.dir.path(), self.params.clone()).await;
+        let hub = start(self.dir.path(), self.params.clone(), self.private).await;
         self.api = Api::of(&hub);
         self.hub = Some(hub);
     }
@@ -64,8 +75,8 @@ pub fn config(dir: &Path, params: Params) -> Config {
     Config { params, ..Config::new(dir, "127.0.0.1:0".parse().unwrap()) }
 }
 
-async fn start(dir: &Path, params: Params) -> Hub {
-    gleaner_hub::start(config(dir, params)).await.unwrap()
+async fn start(dir: &Path, params: Params, webhooks_private: bool) -> Hub {
+    gleaner_hub::start(Config { webhooks_private, ..config(dir, params) }).await.unwrap()
 }
 
 impl Api {
@@ -85,6 +96,10 @@ impl Api {
 
     pub fn post(&self, path: &str) -> RequestBuilder {
         self.client.post(format!("{}{path}", self.url)).bearer_auth(&self.token)
+    }
+
+    pub fn delete(&self, path: &str) -> RequestBuilder {
+        self.client.delete(format!("{}{path}", self.url)).bearer_auth(&self.token)
     }
 
     pub fn put(&self, path: &str) -> RequestBuilder {

@@ -8,6 +8,7 @@ use gleaner_wire::{
 };
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
 pub struct Connection {
@@ -26,8 +27,17 @@ pub struct Worker {
 impl Connection {
     /// Dials the hub and takes its challenge.
     pub async fn open(api: &Api) -> Self {
+        Self::dial(api, None).await
+    }
+
+    /// Dials the hub with a token of an account, and takes its challenge.
+    pub async fn dial(api: &Api, token: Option<&str>) -> Self {
         let url = format!("{}/worker/v1", api.url.replace("http:", "ws:"));
-        let (socket, _) = connect_async(url).await.unwrap();
+        let mut request = url.into_client_request().unwrap();
+        if let Some(token) = token {
+            request.headers_mut().insert("authorization", format!("Bearer {token}").parse().unwrap());
+        }
+        let (socket, _) = connect_async(request).await.unwrap();
         let mut connection = Self { socket, nonce: [0; 32] };
         let Some(ToWorker::Challenge { protocol: PROTOCOL, nonce }) = connection.receive().await else {
             panic!("no challenge")
@@ -112,7 +122,15 @@ impl Worker {
 
     /// A worker that still holds something.
     pub async fn rejoin(api: &Api, seed: u8, held: Vec<AttemptId>) -> Self {
-        let mut connection = Connection::open(api).await;
+        Self::enter(Connection::open(api).await, seed, held).await
+    }
+
+    /// A worker that its account claims, by the token with which the hub is asked.
+    pub async fn join_with_token(api: &Api, seed: u8) -> Self {
+        Self::enter(Connection::dial(api, Some(&api.token)).await, seed, Vec::new()).await
+    }
+
+    async fn enter(mut connection: Connection, seed: u8, held: Vec<AttemptId>) -> Self {
         let hello = connection.hello(seed, held);
         connection.send(&hello).await;
         match connection.receive().await {

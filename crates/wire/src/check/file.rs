@@ -1,5 +1,7 @@
 //! A check as a job file has it: a word (`check = "exact"`), or a table with the word as its `kind`.
 use alloc::string::String;
+#[cfg(feature = "openapi")]
+use alloc::vec::Vec;
 use core::fmt;
 use serde::de::value::MapAccessDeserializer;
 use serde::{Deserialize, Deserializer, Serialize, de};
@@ -8,6 +10,7 @@ use super::{Number, Tolerance};
 
 /// A check as it is written; what is missing has a default.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct CheckFile {
     /// Which check.
     pub kind: CheckKind,
@@ -30,6 +33,7 @@ pub struct CheckFile {
 
 /// Which check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CheckKind {
     /// None.

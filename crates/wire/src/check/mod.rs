@@ -4,6 +4,10 @@
 mod file;
 mod tolerance;
 
+#[cfg(feature = "openapi")]
+use alloc::string::String;
+#[cfg(feature = "openapi")]
+use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 pub use file::{CheckFile, CheckKind};
@@ -13,6 +17,7 @@ use crate::Output;
 
 /// How two results of one task are compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub enum Check {
     /// Not at all: two honest results may differ in any way.
     #[default]
@@ -60,6 +65,7 @@ impl Check {
 
 /// What the bytes of a result are: little-endian numbers, one after the other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Number {
     /// A byte.

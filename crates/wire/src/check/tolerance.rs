@@ -1,11 +1,14 @@
 //! A small number that people write as a decimal, kept whole.
 use alloc::string::{String, ToString};
+#[cfg(feature = "openapi")]
+use alloc::vec::Vec;
 use core::fmt;
 use core::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// How much two numbers may differ, in units of 10⁻¹². Written as a decimal, such as `1e-6` or `0.02`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(value_type = String, example = "1e-6"))]
 pub struct Tolerance(pub u64);
 
 /// Why a text is not a tolerance.

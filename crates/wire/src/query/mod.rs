@@ -4,6 +4,7 @@
 //! the mistake; no text makes this panic.
 mod error;
 mod scan;
+mod sort;
 mod value;
 
 use alloc::string::{String, ToString};
@@ -14,6 +15,7 @@ use core::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 pub use error::QueryError;
+pub use sort::{Sort, SortBy, SortError};
 
 use crate::api::WorkerView;
 use crate::{Address, Amount, ByteSize, DeviceKind, Runtime, State};
@@ -190,6 +192,14 @@ pub struct Term {
     pub value: Value,
 }
 
+impl Term {
+    /// A condition on a field whose value came by itself, outside of a query.
+    pub fn read(field: Field, operator: Operator, value: &str) -> Result<Self, QueryError> {
+        let value = value::parse(field, value).map_err(|wrong| wrong.at("", 0..0))?;
+        Ok(Self { operator, value })
+    }
+}
+
 /// Conditions that must all hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Query {
@@ -246,11 +256,12 @@ impl Serialize for Query {
     }
 }
 
-/// A page of workers that match a query, cheapest first.
+/// A page of workers that match a query, cheapest first unless asked otherwise.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct WorkersPage {
     /// The workers.
-    pub workers: Vec<WorkerView>,
+    pub items: Vec<WorkerView>,
     /// Where the next page starts, if there may be more.
     pub next: Option<String>,
     /// How many match: exactly, or at most.

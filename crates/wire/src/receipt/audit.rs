@@ -1,4 +1,6 @@
 //! How a claim was checked: the lot, the answers of others, the polls, and what came of them.
+#[cfg(feature = "openapi")]
+use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
@@ -9,6 +11,7 @@ use crate::{Address, Amount, Hash, WorkerKey};
 
 /// The lot that decided whether a claim is checked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = ReceiptDraw))]
 #[serde(deny_unknown_fields)]
 pub struct Draw {
     /// The claims that were drawn for together.
@@ -29,6 +32,7 @@ pub struct Draw {
 
 /// Where a claim stands in its round.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = ReceiptRound))]
 #[serde(deny_unknown_fields)]
 pub struct Round {
     /// The hub's number of the round.
@@ -45,6 +49,7 @@ pub struct Round {
 
 /// Where a seed comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = ReceiptSeed))]
 #[serde(rename_all = "snake_case")]
 pub enum Seed {
     /// From the block after the one in which the round's root was anchored; these bytes show it.
@@ -55,6 +60,7 @@ pub enum Seed {
 
 /// What is known of a worker when the lot is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = ReceiptRecord))]
 #[serde(deny_unknown_fields)]
 pub struct Record {
     /// Answers found right since the last one that was found wrong, less those that were owed and not given.
@@ -69,6 +75,7 @@ pub struct Record {
 
 /// Who checked a claim, and what they found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = ReceiptAudit))]
 #[serde(deny_unknown_fields)]
 pub struct Audit {
     /// Whom lots were drawn among, in the order that they were drawn by.
@@ -88,6 +95,7 @@ pub struct Audit {
 
 /// A worker that could be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = ReceiptJuror))]
 #[serde(deny_unknown_fields)]
 pub struct Juror {
     /// Who.
@@ -102,6 +110,7 @@ pub struct Juror {
 
 /// What somebody else computed, not knowing the claim, and how it compares.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = ReceiptAnswer))]
 #[serde(deny_unknown_fields)]
 pub struct Answer {
     /// Whose.
@@ -118,6 +127,7 @@ pub struct Answer {
 
 /// Whom an answer agrees with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = ReceiptSide))]
 #[serde(rename_all = "snake_case")]
 pub enum Side {
     /// The claim.
@@ -171,6 +181,7 @@ impl fmt::Display for Side {
 
 /// One sampling of jurors.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = ReceiptPoll))]
 #[serde(deny_unknown_fields)]
 pub struct Poll {
     /// Who was drawn, in the order of the lot. Each of them computes once, and its answer counts in every poll that draws it.

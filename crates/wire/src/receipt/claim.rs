@@ -1,6 +1,8 @@
 //! Claims: what a worker binds itself to before it can know what will be checked.
 //!
 //! A worker signs once for all results that it sends together: the root of a tree over the hashes of its claims.
+#[cfg(feature = "openapi")]
+use alloc::string::String;
 use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
@@ -9,6 +11,7 @@ use crate::{AttemptId, Cause, Finished, Hash, Micros, Outcome, TaskId, WorkerKey
 
 /// What a worker says about one attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = ReceiptClaim))]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
     /// The attempt: no claim counts for another one.
@@ -35,6 +38,7 @@ impl Claim {
 
 /// A claim with its maker's signature.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = ReceiptCommitment))]
 #[serde(deny_unknown_fields)]
 pub struct Commitment {
     /// The claim.
@@ -45,6 +49,7 @@ pub struct Commitment {
 
 /// Where a claim stands among those that were signed together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = ReceiptBatch))]
 #[serde(deny_unknown_fields)]
 pub struct Batch {
     /// The root over the hashes of the claims.

@@ -6,10 +6,12 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// An ed25519 signature; 128 hexadecimal digits where people read it, 64 bytes elsewhere.
 #[derive(Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(value_type = String, pattern = "^[0-9a-f]{128}$"))]
 pub struct Signature(pub [u8; 64]);
 
 /// Bytes whose meaning is somebody else's; hexadecimal where people read them.
 #[derive(Clone, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = HexBytes, value_type = String, pattern = "^([0-9a-f]{2})*$"))]
 pub struct Bytes(pub Vec<u8>);
 
 impl fmt::Display for Signature {

@@ -32,6 +32,7 @@ pub const REFEREES_MAX: usize = 4;
 
 /// The receipt of one settled task, signed by its hub.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct TaskReceipt {
     /// What it says.
@@ -44,6 +45,7 @@ pub struct TaskReceipt {
 
 /// What a receipt says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = ReceiptFacts))]
 #[serde(deny_unknown_fields)]
 pub struct Facts {
     /// [`VERSION`].
@@ -84,6 +86,7 @@ pub struct Facts {
 
 /// The order a task was paid from, with what its id on the chain is reckoned from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = ReceiptOrder))]
 #[serde(deny_unknown_fields)]
 pub struct Ordered {
     /// What the requester signed.
@@ -98,6 +101,7 @@ pub struct Ordered {
 
 /// Where a task ran.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = ReceiptPlacement))]
 #[serde(deny_unknown_fields)]
 pub struct Placement {
     /// Who did it.
@@ -118,6 +122,7 @@ pub struct Placement {
 
 /// How long a task ran. What is paid for never is more than the hub's own clock allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = ReceiptMeter))]
 #[serde(deny_unknown_fields)]
 pub struct Meter {
     /// When the hub placed it.
@@ -138,6 +143,7 @@ impl Meter {
 /// From running time to money. The platform's share is taken of all that the worker has done for the job so far, so that
 /// it comes out as it does when the sum is settled at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = ReceiptPrice))]
 #[serde(deny_unknown_fields)]
 pub struct Price {
     /// What was set aside for the attempt: the most it may cost.
@@ -154,6 +160,7 @@ pub struct Price {
 
 /// Who was paid what.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = ReceiptPayout))]
 #[serde(deny_unknown_fields)]
 pub struct Payout {
     /// What the worker's owner gets.
@@ -164,6 +171,7 @@ pub struct Payout {
 
 /// What somebody lost for an answer that was found wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = ReceiptDeduction))]
 #[serde(deny_unknown_fields)]
 pub struct Deduction {
     /// Whose answer it was.

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// How a claim was judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = ReceiptVerdict))]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// The job asked for no check.

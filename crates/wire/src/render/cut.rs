@@ -1,6 +1,8 @@
 //! How a frame is cut into pieces that cover it exactly, and which piece has which number.
 use crate::Rect;
 use alloc::string::String;
+#[cfg(feature = "openapi")]
+use alloc::vec::Vec;
 use core::num::NonZeroU32;
 use serde::{Deserialize, Serialize};
 
@@ -16,13 +18,16 @@ pub const TILE_SIDE_MIN: u32 = 8;
 
 /// How one frame is split; what is 1 is not split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = FrameSplit))]
 #[serde(deny_unknown_fields)]
 pub struct Split {
     /// Columns and rows of tiles.
     #[serde(default = "whole")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<u32>, min_items = 2, max_items = 2))]
     pub tiles: [NonZeroU32; 2],
     /// Ranges of samples.
     #[serde(default = "one")]
+    #[cfg_attr(feature = "openapi", schema(value_type = u32, minimum = 1))]
     pub samples: NonZeroU32,
 }
 

@@ -16,6 +16,7 @@ const TEXT_BYTES_MAX: usize = 64 * 1024;
 
 /// Frames to render: each once, in ascending order, at least one.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(value_type = String, example = "1-250x5"))]
 pub struct Frames(Vec<i32>);
 
 /// Why a text does not name frames.

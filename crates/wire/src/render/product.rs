@@ -1,8 +1,13 @@
 //! What a task delivers: pictures of a format, and perhaps a film.
+#[cfg(feature = "openapi")]
+use alloc::string::String;
+#[cfg(feature = "openapi")]
+use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 /// What the finished pictures are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = PictureFormat))]
 #[serde(rename_all = "snake_case")]
 pub enum Format {
     /// PNG, in the scene's colours; with its own options if the scene writes PNG.
@@ -24,6 +29,7 @@ impl Format {
 
 /// What the film is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = VideoFormat))]
 #[serde(rename_all = "snake_case")]
 pub enum Video {
     /// H.264 in MP4, for everything.

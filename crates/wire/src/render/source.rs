@@ -1,5 +1,7 @@
 //! Where a scene is, and what is changed in it before it is rendered.
 use alloc::string::String;
+#[cfg(feature = "openapi")]
+use alloc::vec::Vec;
 use core::num::NonZeroU32;
 use serde::{Deserialize, Serialize};
 
@@ -8,6 +10,7 @@ pub const NAME_BYTES_MAX: usize = 1024;
 
 /// What renders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Renderer {
     /// Paths of light; can be split.
@@ -18,6 +21,7 @@ pub enum Renderer {
 
 /// What Cycles computes on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum DeviceChoice {
     /// A graphics card where there is one, otherwise the processor.

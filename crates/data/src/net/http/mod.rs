@@ -29,7 +29,7 @@ use gleaner_wire::Hash;
 /// The header that carries the grant, in hexadecimal digits.
 const GRANT: &str = "x-gleaner-grant";
 /// The header that carries the code of a refusal.
-const CODE: &str = "x-gleaner-code";
+pub const CODE: &str = "x-gleaner-code";
 /// The longest gift in one request.
 const GIFT_BYTES_MAX: u64 = 64 * 1024 * 1024;
 

@@ -1,0 +1,213 @@
+//! Passphrases: which are taken, and their Argon2id hashes with the parameters beside them.
+mod policy;
+
+pub use policy::{BYTES_MAX, CHARS_MIN, DISTINCT_MIN, Weak, check};
+
+use crate::audit::{self, Kind};
+use crate::{AccountId, Accounts, Chance, Error, Refusal, Secret, Visit, account, chance, session};
+use argon2::password_hash::phc::PasswordHash;
+use argon2::password_hash::{PasswordHasher, PasswordVerifier};
+use argon2::{Algorithm, Argon2, Params, Version};
+use rusqlite::{Connection, OptionalExtension, params};
+
+/// Random bytes beside each passphrase.
+const SALT_BYTES: usize = 16;
+
+/// What one hash costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cost {
+    /// Memory in KiB.
+    pub memory_kib: u32,
+    /// How often it is walked over.
+    pub passes: u32,
+}
+
+impl Cost {
+    /// For tests, which hash many.
+    pub const CHEAPEST: Self = Self { memory_kib: Params::MIN_M_COST, passes: Params::MIN_T_COST };
+}
+
+impl Default for Cost {
+    /// 19 MiB, twice: tens of milliseconds of one core, which is what OWASP asks of a server.
+    fn default() -> Self {
+        Self { memory_kib: Params::DEFAULT_M_COST, passes: Params::DEFAULT_T_COST }
+    }
+}
+
+/// Whether a passphrase is the one, and what is to be stored from now on.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Verified {
+    /// Another one, or none.
+    No,
+    /// The one.
+    Yes,
+    /// The one, and its hash is cheaper than hashes are now: this is a new one.
+    Rehashed(String),
+}
+
+/// Hashes passphrases and compares them.
+pub(crate) struct Hasher {
+    argon: Argon2<'static>,
+    /// Compared with where there is no hash, so that this takes as long as a wrong passphrase.
+    nobody: String,
+}
+
+impl Hasher {
+    pub(crate) fn new(cost: Cost, chance: &dyn Chance) -> Result<Self, Error> {
+        let params = Params::new(cost.memory_kib, cost.passes, Params::DEFAULT_P_COST, None);
+        let params = params.map_err(|error| Error::Hash(error.to_string()))?;
+        let mut hasher =
+            Self { argon: Argon2::new(Algorithm::Argon2id, Version::V0x13, params), nobody: String::new() };
+        let unknown: [u8; 32] = chance::bytes(chance)?;
+        hasher.nobody = hasher.hash_bytes(&unknown, chance)?;
+        Ok(hasher)
+    }
+
+    /// A new hash, with salt and parameters.
+    pub(crate) fn hash(&self, passphrase: &Secret, chance: &dyn Chance) -> Result<String, Error> {
+        self.hash_bytes(passphrase.expose().as_bytes(), chance)
+    }
+
+    fn hash_bytes(&self, bytes: &[u8], chance: &dyn Chance) -> Result<String, Error> {
+        let salt: [u8; SALT_BYTES] = chance::bytes(chance)?;
+        let hash: Result<PasswordHash, _> = self.argon.hash_password_with_salt(bytes, &salt);
+        hash.map(|hash| hash.to_string()).map_err(|error| Error::Hash(error.to_string()))
+    }
+
+    /// Compares a passphrase with a hash, or with nobody's.
+    pub(crate) fn verify(
+        &self,
+        passphrase: &Secret,
+        hash: Option<&str>,
+        chance: &dyn Chance,
+    ) -> Result<Verified, Error> {
+        // What is too long is nobody's, and is not hashed.
+        let bytes = Some(passphrase.expose().as_bytes()).filter(|bytes| bytes.len() <= BYTES_MAX).unwrap_or_default();
+        let parsed = PasswordHash::new(hash.unwrap_or(&self.nobody)).map_err(|_| Error::Altered("a passphrase"))?;
+        let same = self.argon.verify_password(bytes, &parsed).is_ok();
+        if !same || hash.is_none() {
+            return Ok(Verified::No);
+        }
+        if self.is_cheap(&parsed) { Ok(Verified::Rehashed(self.hash(passphrase, chance)?)) } else { Ok(Verified::Yes) }
+    }
+
+    /// Whether a hash costs less than new ones do.
+    fn is_cheap(&self, hash: &PasswordHash) -> bool {
+        let now = self.argon.params();
+        Params::try_from(hash).is_ok_and(|then| then.m_cost() < now.m_cost() || then.t_cost() < now.t_cost())
+    }
+}
+
+/// The hash of an account's passphrase, if it has one.
+pub(crate) fn stored(db: &Connection, account: AccountId) -> Result<Option<String>, Error> {
+    let mut statement = db.prepare_cached("SELECT passphrase FROM account WHERE id = ?1")?;
+    Ok(statement.query_row([account.0], |row| row.get(0)).optional()?.flatten())
+}
+
+pub(crate) fn store(db: &Connection, account: AccountId, hash: &str) -> Result<(), Error> {
+    db.execute("UPDATE account SET passphrase = ?2 WHERE id = ?1", params![account.0, hash])?;
+    Ok(())
+}
+
+impl Accounts {
+    /// Gives an account another passphrase, or its first one. Who knows the old one says it; every session but the given
+    /// one ends.
+    pub fn change_passphrase(
+        &self,
+        visit: Visit,
+        id: AccountId,
+        old: Option<&Secret>,
+        new: &Secret,
+        keep: Option<&str>,
+    ) -> Result<(), Error> {
+        let account = self.account(id)?.ok_or(Refusal::NotFound("account"))?;
+        check(new.expose(), &account.name).map_err(Refusal::from)?;
+        if let Some(hash) = self.read(|db| stored(db, id))? {
+            let tried = self.begin_try(visit, Some(account.name.as_str()))?;
+            let old = old.ok_or(Refusal::WrongCredentials)?;
+            if self.hasher.verify(old, Some(&hash), &*self.chance)? == Verified::No {
+                return Err(Refusal::WrongCredentials.into());
+            }
+            self.write(|db| tried.forgive(db))?;
+        }
+        let hash = self.hasher.hash(new, &*self.chance)?;
+        self.write(|db| {
+            store(db, id, &hash)?;
+            session::end_all(db, id, keep)?;
+            audit::note(db, visit, Some(id), Kind::PassphraseChanged, "")
+        })
+    }
+
+    /// Gives an account a passphrase by the operator's word, for somebody who has lost theirs: the second factor is
+    /// turned off and every session ends.
+    pub fn reset_passphrase(&self, visit: Visit, id: AccountId, new: &Secret) -> Result<(), Error> {
+        let hash = self.hasher.hash(new, &*self.chance)?;
+        self.write(|db| {
+            account::find(db, id)?.ok_or(Refusal::NotFound("account"))?;
+            store(db, id, &hash)?;
+            crate::totp::remove(db, id)?;
+            session::end_all(db, id, None)?;
+            audit::note(db, visit, Some(id), Kind::PassphraseChanged, "by the operator")
+        })
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+mod tests {
+    use super::*;
+    use crate::SystemChance;
+    use crate::store::tests::{NOW, PASSPHRASE, accounts, made, visit};
+
+    #[test]
+    fn a_hash_says_what_it_is_and_is_salted() {
+        let hasher = Hasher::new(Cost::default(), &SystemChance).unwrap();
+        let (one, two) = (Secret::new(PASSPHRASE), Secret::new("another passphrase"));
+        let hash = hasher.hash(&one, &SystemChance).unwrap();
+        assert!(hash.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{hash}");
+        assert_ne!(hash, hasher.hash(&one, &SystemChance).unwrap());
+        assert_eq!(hasher.verify(&one, Some(&hash), &SystemChance).unwrap(), Verified::Yes);
+        assert_eq!(hasher.verify(&two, Some(&hash), &SystemChance).unwrap(), Verified::No);
+        assert_eq!(hasher.verify(&one, None, &SystemChance).unwrap(), Verified::No);
+    }
+
+    #[test]
+    fn a_name_that_is_not_there_costs_as_much_as_one_that_is() {
+        let hasher = Hasher::new(Cost::default(), &SystemChance).unwrap();
+        let nobody = PasswordHash::new(&hasher.nobody).unwrap();
+        let params = Params::try_from(&nobody).unwrap();
+        let cost = Cost::default();
+        assert_eq!((params.m_cost(), params.t_cost()), (cost.memory_kib, cost.passes));
+    }
+
+    #[test]
+    fn a_cheap_hash_is_renewed_when_it_is_next_used() {
+        let cheap = Hasher::new(Cost::CHEAPEST, &SystemChance).unwrap();
+        let dear = Hasher::new(Cost { memory_kib: 64, passes: 2 }, &SystemChance).unwrap();
+        let passphrase = Secret::new(PASSPHRASE);
+        let old = cheap.hash(&passphrase, &SystemChance).unwrap();
+        let Verified::Rehashed(new) = dear.verify(&passphrase, Some(&old), &SystemChance).unwrap() else {
+            panic!("the hash is not renewed")
+        };
+        assert_eq!(dear.verify(&passphrase, Some(&new), &SystemChance).unwrap(), Verified::Yes);
+        assert_eq!(cheap.verify(&passphrase, Some(&new), &SystemChance).unwrap(), Verified::Yes, "never made cheaper");
+    }
+
+    #[test]
+    fn a_new_passphrase_needs_the_old_one_and_ends_other_sessions() {
+        let (_dir, accounts) = accounts();
+        let id = made(&accounts, "orchard");
+        let (old, new) = (Secret::new(PASSPHRASE), Secret::new("rain on a tin roof"));
+        let here = accounts.sign_in(visit(NOW), "orchard", &old, None).unwrap().session;
+        let there = accounts.sign_in(visit(NOW), "orchard", &old, None).unwrap().session;
+        assert!(accounts.change_passphrase(visit(NOW), id, None, &new, Some(&here.id)).is_err());
+        assert!(accounts.change_passphrase(visit(NOW), id, Some(&new), &new, Some(&here.id)).is_err());
+        let weak = accounts.change_passphrase(visit(NOW), id, Some(&old), &Secret::new("password12"), Some(&here.id));
+        assert!(matches!(weak, Err(Error::Refused(Refusal::Passphrase(Weak::Common)))));
+        accounts.change_passphrase(visit(NOW), id, Some(&old), &new, Some(&here.id)).unwrap();
+        assert!(accounts.session(visit(NOW), here.token.expose()).unwrap().is_some());
+        assert!(accounts.session(visit(NOW), there.token.expose()).unwrap().is_none());
+        assert!(accounts.sign_in(visit(NOW), "orchard", &old, None).is_err());
+        assert!(accounts.sign_in(visit(NOW), "orchard", &new, None).is_ok());
+    }
+}

@@ -1,0 +1,176 @@
+//! What tokens spend: reserved before something is submitted, given back if it was refused, lowered to what it came to.
+//!
+//! Each spending has a purpose, such as the number of a submission: whoever repeats one reserves nothing more.
+use super::TokenId;
+use crate::{Accounts, Error, Refusal};
+use gleaner_wire::Amount;
+use rusqlite::{Connection, OptionalExtension, params};
+
+/// Spendings of one token.
+pub const SPENDINGS_PER_TOKEN_MAX: u64 = 100_000;
+
+/// What came of a reservation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reserved {
+    /// The amount counts from now on.
+    Now,
+    /// It counted already.
+    Before,
+}
+
+fn amount_of(db: &Connection, token: TokenId, purpose: &str) -> Result<Option<u64>, Error> {
+    let query = "SELECT amount FROM spending WHERE token = ?1 AND purpose = ?2";
+    Ok(db.query_row(query, params![token.0, purpose], |row| row.get(0)).optional()?)
+}
+
+impl Accounts {
+    /// Reserves what a submission may cost at most, if the token may spend so much.
+    pub fn reserve(&self, token: TokenId, purpose: &str, amount: Amount) -> Result<Reserved, Error> {
+        self.write(|db| {
+            if amount_of(db, token, purpose)?.is_some() {
+                return Ok(Reserved::Before);
+            }
+            let query =
+                "SELECT spend_max, spent, (SELECT count(*) FROM spending WHERE token = ?1) FROM token WHERE id = ?1";
+            let row = |row: &rusqlite::Row<'_>| Ok((row.get::<_, Option<u64>>(0)?, row.get::<_, u64>(1)?, row.get(2)?));
+            let found: Option<(Option<u64>, u64, u64)> = db.query_row(query, [token.0], row).optional()?;
+            let (max, spent, count) = found.ok_or(Refusal::NotFound("token"))?;
+            let left = Amount(max.unwrap_or(0).saturating_sub(spent));
+            if amount > left {
+                return Err(Refusal::OverLimit { left, needed: amount }.into());
+            }
+            if count >= SPENDINGS_PER_TOKEN_MAX {
+                return Err(
+                    Refusal::TooMany { what: "submissions with one token", max: SPENDINGS_PER_TOKEN_MAX }.into()
+                );
+            }
+            let query = "INSERT INTO spending (token, purpose, amount) VALUES (?1, ?2, ?3)";
+            db.execute(query, params![token.0, purpose, amount.0])?;
+            db.execute("UPDATE token SET spent = spent + ?2 WHERE id = ?1", params![token.0, amount.0])?;
+            Ok(Reserved::Now)
+        })
+    }
+
+    /// Gives back what was reserved for something that was refused; again, nothing.
+    pub fn give_back(&self, token: TokenId, purpose: &str) -> Result<(), Error> {
+        self.write(|db| {
+            let Some(amount) = amount_of(db, token, purpose)? else { return Ok(()) };
+            db.execute("DELETE FROM spending WHERE token = ?1 AND purpose = ?2", params![token.0, purpose])?;
+            db.execute("UPDATE token SET spent = spent - ?2 WHERE id = ?1", params![token.0, amount])?;
+            Ok(())
+        })
+    }
+
+    /// Lowers what was reserved to what it came to; it is never raised.
+    pub fn came_to(&self, token: TokenId, purpose: &str, amount: Amount) -> Result<(), Error> {
+        self.write(|db| {
+            let Some(reserved) = amount_of(db, token, purpose)? else { return Ok(()) };
+            let Some(rest) = reserved.checked_sub(amount.0) else { return Ok(()) };
+            let query = "UPDATE spending SET amount = ?3 WHERE token = ?1 AND purpose = ?2";
+            db.execute(query, params![token.0, purpose, amount.0])?;
+            db.execute("UPDATE token SET spent = spent - ?2 WHERE id = ?1", params![token.0, rest])?;
+            Ok(())
+        })
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+mod tests {
+    use super::*;
+    use crate::store::tests::{NOW, accounts, made, open, visit};
+    use crate::token::tests::ask;
+    use crate::token::{Scope, Scopes};
+    use proptest::prelude::*;
+
+    fn spender(accounts: &Accounts, max: u64) -> TokenId {
+        let id = made(accounts, "orchard");
+        let scopes = Scopes { spend_max: Some(Amount(max)), ..Scopes::of(&[Scope::Submit]) };
+        accounts.make_token(visit(NOW), id, &ask(scopes)).unwrap().token.id
+    }
+
+    fn spent(accounts: &Accounts) -> Amount {
+        let id = accounts.account_named("orchard").unwrap().unwrap().id;
+        accounts.tokens(id).unwrap()[0].spent
+    }
+
+    #[test]
+    fn a_token_spends_up_to_its_limit_and_no_more() {
+        let (dir, accounts) = accounts();
+        let token = spender(&accounts, 100);
+        assert_eq!(accounts.reserve(token, "a", Amount(60)).unwrap(), Reserved::Now);
+        let over = accounts.reserve(token, "b", Amount(41)).unwrap_err();
+        let Error::Refused(Refusal::OverLimit { left, needed }) = over else { panic!("{over}") };
+        assert_eq!((left, needed), (Amount(40), Amount(41)));
+        drop(accounts);
+        let accounts = open(&dir);
+        assert!(accounts.reserve(token, "b", Amount(41)).is_err(), "a restart forgets nothing");
+        assert_eq!(accounts.reserve(token, "b", Amount(40)).unwrap(), Reserved::Now);
+        assert_eq!(spent(&accounts), Amount(100));
+    }
+
+    #[test]
+    fn a_repeated_submission_is_reserved_once_and_a_refused_one_given_back_once() {
+        let (_dir, accounts) = accounts();
+        let token = spender(&accounts, 100);
+        accounts.reserve(token, "a", Amount(60)).unwrap();
+        assert_eq!(accounts.reserve(token, "a", Amount(60)).unwrap(), Reserved::Before);
+        accounts.give_back(token, "a").unwrap();
+        accounts.give_back(token, "a").unwrap();
+        assert_eq!(spent(&accounts), Amount(0));
+        accounts.reserve(token, "a", Amount(100)).unwrap();
+        accounts.came_to(token, "a", Amount(30)).unwrap();
+        accounts.came_to(token, "a", Amount(90)).unwrap();
+        assert_eq!(spent(&accounts), Amount(30));
+    }
+
+    #[test]
+    fn a_token_without_the_scope_spends_nothing() {
+        let (_dir, accounts) = accounts();
+        let id = made(&accounts, "orchard");
+        let token = accounts.make_token(visit(NOW), id, &ask(Scopes::of(&[Scope::Submit]))).unwrap().token.id;
+        assert!(accounts.reserve(token, "a", Amount(1)).is_err());
+        assert!(accounts.reserve(token, "a", Amount(0)).is_ok());
+    }
+
+    #[test]
+    fn two_processes_at_once_do_not_spend_beyond_the_limit() {
+        let (dir, accounts) = accounts();
+        let token = spender(&accounts, 1000);
+        let other = open(&dir);
+        let spend = |accounts: &Accounts, who: &str| {
+            (0..30).filter(|at| accounts.reserve(token, &format!("{who}{at}"), Amount(50)).is_ok()).count()
+        };
+        let taken: usize = std::thread::scope(|scope| {
+            let threads = [scope.spawn(|| spend(&accounts, "a")), scope.spawn(|| spend(&other, "b"))];
+            threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+        });
+        assert_eq!((taken, spent(&accounts)), (20, Amount(1000)));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(16))]
+        #[test]
+        fn what_counts_is_the_sum_of_what_is_reserved(steps in prop::collection::vec((0_u8..3, 0_u8..4, 0_u64..60), 1..30)) {
+            let (_dir, accounts) = accounts();
+            let token = spender(&accounts, 100);
+            let mut books = std::collections::BTreeMap::<u8, u64>::new();
+            for (what, purpose, amount) in steps {
+                let name = purpose.to_string();
+                match what {
+                    0 => match accounts.reserve(token, &name, Amount(amount)) {
+                        Ok(Reserved::Now) => { prop_assert!(books.insert(purpose, amount).is_none()); }
+                        Ok(Reserved::Before) => prop_assert!(books.contains_key(&purpose)),
+                        Err(_) => prop_assert!(books.values().sum::<u64>() + amount > 100),
+                    },
+                    1 => { accounts.give_back(token, &name).unwrap(); books.remove(&purpose); }
+                    _ => {
+                        accounts.came_to(token, &name, Amount(amount)).unwrap();
+                        if let Some(reserved) = books.get_mut(&purpose) { *reserved = (*reserved).min(amount); }
+                    }
+                }
+                prop_assert_eq!(spent(&accounts), Amount(books.values().sum()));
+            }
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! An account's files: trees by name, brought file by file, whole or in pieces.
+use std::sync::{Arc, PoisonError};
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use gleaner_uploads::{Arrived, Arriving, Piece, Spot, Taken, discard, part_name};
+use serde::{Deserialize, Serialize};
+
+use super::asker::Who;
+use super::body::Parameters;
+use super::problem::{OFFSET, Refusal};
+use crate::account::Account;
+use crate::desk::Inner;
+use crate::{Desk, Error, trees};
+
+/// When a file that is here was changed, in milliseconds since 1970.
+const MODIFIED: HeaderName = HeaderName::from_static("upload-modified");
+
+/// Which version of a file is meant.
+#[derive(Deserialize)]
+pub(super) struct Version {
+    /// When it was changed, in milliseconds since 1970. It is kept with the file.
+    modified: Option<u64>,
+}
+
+/// A list, which is all of it.
+#[derive(Serialize)]
+pub(super) struct Items<T> {
+    items: Vec<T>,
+    next: Option<String>,
+}
+
+/// `GET /api/v1/files`: the account's file trees.
+pub(super) async fn list(State(desk): State<Arc<Desk>>, Who(asker): Who) -> Result<Json<Items<trees::Tree>>, Refusal> {
+    let account = desk.account(&asker).await?;
+    let listing = tokio::task::spawn_blocking(move || trees::list(&account.files));
+    let items = listing.await.map_err(|_| Error::Defect)??;
+    Ok(Json(Items { items, next: None }))
+}
+
+/// `GET /api/v1/files/{name}`: the files of one tree.
+pub(super) async fn show(
+    State(desk): State<Arc<Desk>>,
+    Who(asker): Who,
+    Path(name): Path<String>,
+) -> Result<Json<Items<trees::File>>, Refusal> {
+    let account = desk.account(&asker).await?;
+    let folder = account.base(Some(&name))?;
+    let listing = tokio::task::spawn_blocking(move || trees::files(&folder));
+    let items = listing.await.map_err(|_| Error::Defect)??;
+    Ok(Json(Items { items, next: None }))
+}
+
+/// `DELETE /api/v1/files/{name}`.
+pub(super) async fn remove(
+    State(desk): State<Arc<Desk>>,
+    Who(asker): Who,
+    Path(name): Path<String>,
+) -> Result<StatusCode, Refusal> {
+    let account = desk.account(&asker).await?;
+    account.base(Some(&name))?;
+    let top = spot(&account, &name)?.top;
+    let (all, uploads) = (desk.inner.files_dir(), Arc::clone(&desk.inner.uploads));
+    let removing = tokio::task::spawn_blocking(move || {
+        discard(&all, &top)?;
+        uploads.recount(&top.user)
+    });
+    removing.await.map_err(|_| Error::Defect)?.map_err(Error::file("remove", &account.files))?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+fn spot(account: &Account, path: &str) -> Result<Spot, Error> {
+    Spot::parse(account.user.as_str(), path).map_err(Error::Wrong)
+}
+
+fn arriving(inner: &Inner, spot: Spot, modified: Option<u64>) -> Arriving {
+    Arriving { dir: inner.files_dir(), books: Arc::clone(&inner.uploads), spot, modified }
+}
+
+/// `HEAD /api/v1/files/{name}/{path}`: 200 if the file is here, 404 if not; in `upload-offset` how much of it is.
+pub(super) async fn arrived(
+    State(desk): State<Arc<Desk>>,
+    Who(asker): Who,
+    Path((name, path)): Path<(String, String)>,
+    Parameters(version): Parameters<Version>,
+) -> Result<Response, Refusal> {
+    let account = desk.account(&asker).await?;
+    let arriving = arriving(&desk.inner, spot(&account, &format!("{name}/{path}"))?, version.modified);
+    Ok(match arriving.arrived().await.map_err(Error::file("look at", &account.files))? {
+        Arrived::Whole { bytes, modified_ms } => {
+            let headers = [(OFFSET, HeaderValue::from(bytes)), (MODIFIED, HeaderValue::from(modified_ms))];
+            (StatusCode::OK, headers).into_response()
+        }
+        Arrived::Some(bytes) => (StatusCode::NOT_FOUND, [(OFFSET, HeaderValue::from(bytes))]).into_response(),
+    })
+}
+
+/// `PUT /api/v1/files/{name}/{path}`: a file, whole or a piece of it that follows the last one.
+pub(super) async fn bring(
+    State(desk): State<Arc<Desk>>,
+    Who(asker): Who,
+    Path((name, path)): Path<(String, String)>,
+    Parameters(version): Parameters<Version>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Refusal> {
+    let account = desk.account(&asker).await?;
+    let spot = spot(&account, &format!("{name}/{path}"))?;
+    let piece = match headers.get(header::CONTENT_RANGE) {
+        None => None,
+        Some(value) => {
+            let piece = value.to_str().ok().and_then(Piece::parse);
+            let wrong = || Error::Wrong("a piece is named as `content-range: bytes FIRST-LAST/TOTAL`".into());
+            Some(piece.ok_or_else(wrong)?)
+        }
+    };
+    let _writing = Writing::begin(&desk.inner, part_name(&spot, version.modified)).ok_or(Error::Busy)?;
+    let arriving = arriving(&desk.inner, spot, version.modified);
+    let taken = arriving.take(piece, body.into_data_stream()).await.map_err(Error::from)?;
+    Ok(match taken {
+        Taken::Some(end) => (StatusCode::ACCEPTED, [(OFFSET, HeaderValue::from(end))]).into_response(),
+        Taken::Whole(end) => (StatusCode::CREATED, [(OFFSET, HeaderValue::from(end))]).into_response(),
+    })
+}
+
+/// One file is written, and nobody else writes the same.
+struct Writing<'a> {
+    inner: &'a Inner,
+    part: String,
+}
+
+impl<'a> Writing<'a> {
+    fn begin(inner: &'a Inner, part: String) -> Option<Self> {
+        let is_new = inner.writing.lock().unwrap_or_else(PoisonError::into_inner).insert(part.clone());
+        is_new.then_some(Self { inner, part })
+    }
+}
+
+impl Drop for Writing<'_> {
+    fn drop(&mut self) {
+        self.inner.writing.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.part);
+    }
+}

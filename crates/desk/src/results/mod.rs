@@ -1,0 +1,201 @@
+//! What jobs delivered: lists of files as they arrive, opened for their owner.
+mod archive;
+mod kind;
+mod opened;
+mod preview;
+
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt, TryStreamExt, stream};
+use gleaner_client::{Canvas, Client, Outputs};
+use gleaner_wire::api::{GroupView, JobView, ResultView};
+use gleaner_wire::{Asker, Extent, JobId};
+use serde::{Deserialize, Serialize};
+
+pub use kind::ResultKind;
+pub(crate) use kind::{HEAD_BYTES, by_head, by_name, image_type};
+pub(crate) use opened::Opened;
+pub(crate) use preview::{PREVIEW_BYTES_MAX, Preview};
+
+use crate::books::Job;
+use crate::{Desk, Error};
+
+/// Files of one output that are listed.
+const FILES_MAX: usize = 200;
+/// Outputs that are looked into at a time.
+const LOOKS_MAX: usize = 8;
+
+/// A file that a job delivered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResultItem {
+    /// The task.
+    pub task: String,
+    /// Which element of it.
+    pub index: u32,
+    /// Its path in the output.
+    pub path: String,
+    /// How long it is.
+    pub bytes: u64,
+    /// What it is.
+    pub kind: ResultKind,
+    /// Where it is opened.
+    pub href: String,
+}
+
+/// A picture that is put together out of the tiles of a task, as far as they have come.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PictureItem {
+    /// The task.
+    pub task: String,
+    /// Tiles that are done.
+    pub done: u64,
+    /// Tiles that there will be.
+    pub tiles: u64,
+    /// Where it is, as a PNG.
+    pub href: String,
+}
+
+/// Some results.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ResultItems {
+    pub(crate) items: Vec<ResultItem>,
+    /// Pictures out of tiles that are among them.
+    pub(crate) pictures: Vec<PictureItem>,
+    /// Where to go on.
+    pub(crate) next: Option<String>,
+}
+
+/// A file that is opened.
+pub(crate) struct OpenedFile<S> {
+    pub(crate) path: String,
+    pub(crate) bytes: u64,
+    pub(crate) head: Bytes,
+    pub(crate) rest: S,
+}
+
+/// A job of an account, and what opens it.
+pub(crate) struct Own {
+    pub(crate) job: Job,
+    pub(crate) client: Client,
+    pub(crate) view: JobView,
+    pub(crate) outputs: Outputs,
+}
+
+/// There is no such job, as far as this account is concerned.
+pub(crate) fn no_job(job: JobId) -> Error {
+    Error::not_found(format!("you have no job {job} at this desk"))
+}
+
+impl Desk {
+    /// A job, if it is the asker's.
+    pub(crate) async fn own(&self, asker: &Asker, job: JobId) -> Result<Own, Error> {
+        let account = self.account(asker).await?;
+        let found = self.inner.books.job_of(&account.id, job).await?.ok_or_else(|| no_job(job))?;
+        let client = account.client(&self.inner)?;
+        let view = client.job(job).await?;
+        let outputs = self.inner.opened.outputs(&client, &view).await?;
+        Ok(Own { job: found, client, view, outputs })
+    }
+
+    /// Files that a job has delivered so far: of so many elements, from a cursor on.
+    pub(crate) async fn results(
+        &self,
+        asker: &Asker,
+        job: JobId,
+        task: Option<&str>,
+        cursor: Option<u64>,
+        limit: u32,
+    ) -> Result<ResultItems, Error> {
+        let own = self.own(asker, job).await?;
+        if let Some(task) = task {
+            group(&own.view, task)?;
+        }
+        let page = own.client.some_results(job, task, cursor.unwrap_or(0), limit).await?;
+        let pictures = pictures(&own, &page.results).await?;
+        let looks: Vec<_> = page.results.iter().map(|result| items(&own, result)).collect();
+        let listed: Vec<_> = stream::iter(looks).buffered(LOOKS_MAX).try_collect().await?;
+        let items = listed.into_iter().flatten().collect();
+        Ok(ResultItems { items, pictures, next: page.next.map(|next| next.to_string()) })
+    }
+
+    /// Opens a file of an output.
+    pub(crate) async fn open_result(
+        &self,
+        asker: &Asker,
+        job: JobId,
+        task: &str,
+        index: u32,
+        path: &str,
+    ) -> Result<OpenedFile<impl Stream<Item = Result<Bytes, gleaner_client::Error>> + Send + use<>>, Error> {
+        let own = self.own(asker, job).await?;
+        let missing = || Error::not_found(format!("job {job} has delivered no `{path}` of {task}[{index}]"));
+        let (number, _) = group(&own.view, task)?;
+        let found = own.client.some_results(job, Some(task), (number << 32) | u64::from(index), 1).await?;
+        let result = found.results.into_iter().find(|result| result.index == index).ok_or_else(missing)?;
+        let file = own.outputs.find(&result, path).await?.ok_or_else(missing)?;
+        let mut rest = Box::pin(own.outputs.stream(&result, path));
+        let head = rest.try_next().await?.unwrap_or_default();
+        Ok(OpenedFile { path: file.path, bytes: file.bytes, head, rest })
+    }
+}
+
+/// A task of a job by its name, with its number.
+pub(crate) fn group<'a>(view: &'a JobView, task: &str) -> Result<(u64, &'a GroupView), Error> {
+    let found = (0..).zip(&view.groups).find(|(_, group)| group.name == task);
+    found.ok_or_else(|| Error::not_found(format!("job {} has no task `{task}`", view.summary.id)))
+}
+
+/// The tasks of a page whose tiles make up a picture: the first one tells.
+async fn pictures(own: &Own, results: &[ResultView]) -> Result<Vec<PictureItem>, Error> {
+    let mut pictures = Vec::new();
+    for group in own.view.groups.iter().filter(|group| matches!(group.extent, Extent::Tiles { .. })) {
+        let Some(first) = results.iter().find(|result| result.task == group.name) else { continue };
+        if is_tile(&own.outputs, group, first).await? {
+            let href = format!("/api/v1/desk/jobs/{}/preview/{}", own.view.summary.id, escape(&group.name));
+            let (task, done, tiles) = (group.name.clone(), group.done, group.tasks);
+            pictures.push(PictureItem { task, done, tiles, href });
+        }
+    }
+    Ok(pictures)
+}
+
+/// Whether a result is a tile of a picture that is small enough to be put together here.
+pub(crate) async fn is_tile(outputs: &Outputs, group: &GroupView, result: &ResultView) -> Result<bool, Error> {
+    let Some(wanted) = Canvas::tile_bytes_of(&group.extent, result.index, PREVIEW_BYTES_MAX) else { return Ok(false) };
+    let files = outputs.files(result, 2).await?;
+    Ok(matches!(&files[..], [only] if only.bytes == wanted))
+}
+
+async fn items(own: &Own, result: &ResultView) -> Result<Vec<ResultItem>, Error> {
+    let (job, task, index) = (own.view.summary.id, &result.task, result.index);
+    let mut items = Vec::new();
+    for file in own.outputs.files(result, FILES_MAX).await? {
+        let kind = match by_name(&file.path) {
+            Some(kind) => kind,
+            None => {
+                let head = own.outputs.head(result, &file.path, HEAD_BYTES).await?;
+                by_head(&head, head.len() as u64 == file.bytes)
+            }
+        };
+        let path = file.path.split('/').map(escape).collect::<Vec<_>>().join("/");
+        let href = format!("/api/v1/desk/jobs/{job}/results/{}/{index}/{path}", escape(task));
+        items.push(ResultItem { task: task.clone(), index, path: file.path, bytes: file.bytes, kind, href });
+    }
+    Ok(items)
+}
+
+/// A name as a part of an address.
+fn escape(name: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    name.bytes().map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_parts_of_addresses_whatever_they_are() {
+        assert_eq!(escape("a b/ü?#"), "a%20b%2F%C3%BC%3F%23");
+        assert_eq!(escape("still.pieces-1_x~"), "still.pieces-1_x~");
+    }
+}

@@ -1,0 +1,38 @@
+// What the hub says, by the names that the page uses. The types are generated from the hub's own description of its API.
+import type { components } from "./schema";
+
+type Schemas = components["schemas"];
+
+/** Decimal GLN as text. */
+export type Amount = Schemas["Amount"];
+/** Milliseconds since 1970, or a span of them. */
+export type Millis = Schemas["Millis"];
+export type AttemptView = Schemas["AttemptView"];
+export type AttemptsView = Schemas["AttemptsView"];
+export type Cause = Schemas["Cause"];
+export type DeviceKind = Schemas["DeviceKind"];
+export type DeviceOffer = Schemas["DeviceOffer"];
+export type ExplainView = Schemas["ExplainView"];
+export type Extent = Schemas["Extent"];
+export type FailureView = Schemas["FailureView"];
+export type GroupView = Schemas["GroupView"];
+export type Health = Schemas["Health"];
+export type JobSummary = Schemas["JobSummary"];
+export type JobView = Schemas["JobView"];
+export type LogView = Schemas["LogView"];
+export type PriceHistory = Schemas["PriceHistory"];
+export type PriceView = Schemas["PriceView"];
+export type ReasonView = Schemas["ReasonView"];
+export type TallyView = Schemas["TallyView"];
+export type TaskReceipt = Schemas["TaskReceipt"];
+export type TestView = Schemas["TestView"];
+export type Verdict = Schemas["ReceiptVerdict"];
+export type WorkerState = Schemas["WorkerState"];
+export type WorkerView = Schemas["WorkerView"];
+export type WorkersPage = Schemas["WorkersPage"];
+
+/** A part of a list, and where the next one begins. */
+export interface Page<T> {
+  items: T[];
+  next?: string | null;
+}

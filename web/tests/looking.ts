@@ -1,0 +1,46 @@
+// What every page has to hold: no word of complaint in the console, nothing wider than the screen, usable by everybody.
+import { mkdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { expect, type Page } from "@playwright/test";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+
+interface Violation {
+  id: string;
+  help: string;
+  nodes: { target: string[]; failureSummary?: string }[];
+}
+
+/** Collects what the browser complains about, refusals by the content security policy among it. */
+export function complaints(page: Page): string[] {
+  const found: string[] = [];
+  page.on("console", (message) => {
+    // A question that is answered with "not signed in" or "not found" is an answer; the browser notes it all the same.
+    if (message.type() === "error" && !/status of 4\d\d/.test(message.text())) found.push(message.text());
+  });
+  page.on("pageerror", (error) => found.push(String(error)));
+  return found;
+}
+
+/** Runs the accessibility check. */
+export async function expectUsable(page: Page, name: string): Promise<void> {
+  await page.evaluate(AXE);
+  const violations = await page.evaluate(async (rules) => {
+    const { axe } = window as unknown as { axe: { run: (root: Document, options: unknown) => Promise<{ violations: Violation[] }> } };
+    return (await axe.run(document, { runOnly: rules })).violations;
+  }, RULES);
+  const words = violations.map(({ id, help, nodes }) => `${id}: ${help} (${nodes.map((node) => node.target.join(" ")).join(", ")})`);
+  expect(words, name).toEqual([]);
+}
+
+export async function expectToFit(page: Page, name: string): Promise<void> {
+  const beyond = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  expect(beyond, `${name} is wider than the screen`).toBeLessThanOrEqual(0);
+}
+
+/** Takes a picture of the page for people to look at. */
+export async function picture(page: Page, name: string): Promise<void> {
+  mkdirSync("shots", { recursive: true });
+  await page.screenshot({ path: `shots/${name}.png`, fullPage: true });
+}
