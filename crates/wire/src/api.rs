@@ -342,6 +342,7 @@ pub struct RangeView {
 
 /// How sure a quote is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Sure {
     /// Nothing like it has run here.

@@ -67,7 +67,7 @@ impl fmt::Display for Topic {
 pub struct WatchRequest {
     /// Topics: `jobs`, `job:7`, `workers`, `worker:3`, `network`.
     pub watch: Vec<String>,
-    /// The `id` of the last event that was seen: what came after it is told first, or that something was missed.
+    /// The `seq` of the last event that was seen: what came after it is told first, or that something was missed.
     #[serde(default)]
     pub after: Option<u64>,
 }
@@ -76,8 +76,8 @@ pub struct WatchRequest {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Numbered {
-    /// The number.
-    pub id: u64,
+    /// The number. Not `id`: jobs and workers have one of their own.
+    pub seq: u64,
     /// What happened.
     #[serde(flatten)]
     pub event: LiveEvent,

@@ -1,4 +1,6 @@
 //! Binding quotes: what a hub promises for one job, signed, so that it holds whatever prices do until then.
+#[cfg(feature = "openapi")]
+use alloc::string::String;
 use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
@@ -46,7 +48,7 @@ pub struct SignedQuote {
     pub quote: Quote,
     /// 64 bytes of ed25519.
     #[serde(with = "crate::order::signature")]
-    #[cfg_attr(feature = "openapi", schema(value_type = alloc::string::String))]
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub signature: Vec<u8>,
 }
 

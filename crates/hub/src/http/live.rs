@@ -248,7 +248,7 @@ fn json(next: Next) -> Utf8Bytes {
 }
 
 fn numbered(id: u64, event: LiveEvent) -> Utf8Bytes {
-    serde_json::to_string(&Numbered { id, event }).expect("an event is plain data").into()
+    serde_json::to_string(&Numbered { seq: id, event }).expect("an event is plain data").into()
 }
 
 /// Returns when an account's session or token is not valid any more: what was signed out hears nothing.

@@ -158,7 +158,7 @@ impl Board {
     fn event(&mut self, event: LiveEvent, about: About, topics: [Option<Topic>; 2]) -> Arc<Event> {
         self.last += 1;
         let (id, kind) = (self.last, kind_word(&event));
-        let json = serde_json::to_string(&Numbered { id, event }).expect("an event is plain data").into();
+        let json = serde_json::to_string(&Numbered { seq: id, event }).expect("an event is plain data").into();
         Arc::new(Event { id, kind, json, about, topics })
     }
 }

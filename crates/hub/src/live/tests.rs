@@ -24,7 +24,7 @@ async fn next(mailbox: &Mailbox) -> Result<Numbered, Option<u64>> {
     match mailbox.next().await {
         Next::Event(event) => {
             let read: Numbered = serde_json::from_str(&event.json).unwrap();
-            assert_eq!(read.id, event.id);
+            assert_eq!(read.seq, event.id);
             Ok(read)
         }
         Next::Missed { count, .. } => Err(count),
@@ -68,13 +68,13 @@ async fn who_comes_back_hears_what_it_missed_or_that_it_did() {
     let mailbox = watching(&live, &[Topic::Workers], None).await;
     post(&live, 1);
     next(&mailbox).await.unwrap();
-    let seen = next(&mailbox).await.unwrap().id;
+    let seen = next(&mailbox).await.unwrap().seq;
     drop(mailbox);
     // The topic lingers, so this is kept.
     post(&live, 2);
     let again = watching(&live, &[Topic::Workers], Some(seen)).await;
     assert_eq!(running(&next(&again).await.unwrap()), 2);
-    let watching_id = next(&again).await.unwrap().id;
+    let watching_id = next(&again).await.unwrap().seq;
     // Nobody watched jobs, and one moved on.
     assert!(!live.wants(&[Topic::Jobs]));
     let jobs = watching(&live, &[Topic::Jobs], Some(watching_id)).await;

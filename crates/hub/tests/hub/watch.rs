@@ -75,7 +75,7 @@ impl Stream {
                 let field = |name: &str| event.lines().find_map(|line| line.strip_prefix(name).map(str::to_owned));
                 let Some(data) = field("data: ") else { continue };
                 let read: Numbered = serde_json::from_str(&data).unwrap();
-                assert_eq!(field("id: ").unwrap(), read.id.to_string());
+                assert_eq!(field("id: ").unwrap(), read.seq.to_string());
                 let kind: serde_json::Value = serde_json::from_str(&data).unwrap();
                 assert_eq!(field("event: ").unwrap(), kind["event"].as_str().unwrap());
                 return read;
@@ -157,23 +157,23 @@ async fn server_sent_events_go_on_after_the_last_that_was_seen_or_say_that_some_
     let starts = worker.starts().await;
     let batch = worker.finish(starts.iter().map(done_with).collect()).await;
     worker.acknowledged(batch).await;
-    let mut stream = Stream::open(&place.api, "?watch=jobs", Some(seen.id)).await;
+    let mut stream = Stream::open(&place.api, "?watch=jobs", Some(seen.seq)).await;
     let mut kinds = VecDeque::new();
     loop {
         let event = stream.next().await;
-        assert!(event.id > seen.id);
+        assert!(event.seq > seen.seq);
         match event.event {
             LiveEvent::Job(summary) if summary.state.has_ended() => break,
-            LiveEvent::Job(_) | LiveEvent::Watching { .. } => kinds.push_back(event.id),
+            LiveEvent::Job(_) | LiveEvent::Watching { .. } => kinds.push_back(event.seq),
             other => panic!("{other:?}"),
         }
     }
     drop(stream);
     place.kill_and_start().await;
-    let mut stream = Stream::open(&place.api, "?watch=jobs", Some(seen.id)).await;
+    let mut stream = Stream::open(&place.api, "?watch=jobs", Some(seen.seq)).await;
     let event = stream.next().await;
     assert!(matches!(event.event, LiveEvent::Missed { count: None }), "another hub cannot know: {event:?}");
-    assert!(event.id > seen.id, "numbers grow over restarts");
+    assert!(event.seq > seen.seq, "numbers grow over restarts");
 }
 
 #[tokio::test]
@@ -192,7 +192,7 @@ async fn a_thousand_pages_hear_of_one_worker() {
     for page in &mut pages {
         let event = page.next().await;
         assert!(matches!(&event.event, LiveEvent::Worker { id, .. } if *id == worker.id), "{event:?}");
-        ids.push(event.id);
+        ids.push(event.seq);
     }
     ids.dedup();
     assert_eq!(ids.len(), 1, "all of them heard the same event");

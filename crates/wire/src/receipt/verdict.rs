@@ -1,4 +1,6 @@
 //! What came of a claim. Hubs decide it, count it, write it into receipts and show it: all in these words.
+#[cfg(feature = "openapi")]
+use alloc::{string::String, vec::Vec};
 use core::fmt;
 use serde::{Deserialize, Serialize};
 
