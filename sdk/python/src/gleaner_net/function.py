@@ -195,6 +195,7 @@ def function(
     region: str | None = None,
     packages: Sequence[str] = (),
     image: str | Path | None = None,
+    python: str = "python3",
     inputs: dict[str, str | Path] | None = None,
     env: dict[str, str] | None = None,
     price_max: Price | None = None,
@@ -225,8 +226,8 @@ def function(
 
     gpu: memory that a graphics card must have, such as "8GiB", or True for any; gpus: how many cards; device: "nvidia",
     "amd", "cpu" and so on; memory: memory where there is no card; region: where the machine must be.
-    packages: what pip is asked for; image: a name in a registry, or a folder in OCI layout; inputs: files and folders that the
-    function finds as /in/NAME; env: environment.
+    packages: what pip is asked for; image: a name in a registry, or a folder in OCI layout; python: what it calls its Python;
+    inputs: files and folders that the function finds as /in/NAME; env: environment.
     price_max: what a whole job may cost, in GLN; time_max: how long one call may take; job_time_max: how long all of them may;
     output_max: how large one result may be; prefer: "cheap", "balanced" or "fast"; check: how results are compared ("exact"
     if equal calls give equal bytes); cache: whether a result that is known of an equal call will do.

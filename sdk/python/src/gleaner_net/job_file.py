@@ -44,6 +44,7 @@ class Options:
     region: str | None = None
     packages: Sequence[str] = ()
     image: str | Path | None = None
+    python: str = "python3"
     inputs: Mapping[str, str | Path] = field(default_factory=dict)
     env: Mapping[str, str] = field(default_factory=dict)
     price_max: Price | None = None
@@ -134,7 +135,7 @@ class Places:
 def of_calls(name: str, count: int, options: Options, places: Places) -> str:
     """The job file of some calls of a function."""
     container: dict[str, Any] = {
-        "command": ["python3", f"/in/call/{RUNNER}"],
+        "command": [options.python, f"/in/call/{RUNNER}"],
         "env": {"PYTHONUNBUFFERED": "1", "HOME": "/tmp", **options.env},  # noqa: S108 - it is the sandbox's own
     }
     if options.gpu is not None and options.gpu is not False:
