@@ -435,15 +435,26 @@ def test_names_of_results_do_not_lead_out_of_their_folder(path: str) -> None:
 
 
 def test_a_quote_is_read() -> None:
-    choice = {"price": "0.5", "cap": "1", "finish_ms": [1000, 2000], "rests_on": 4, "why": "because"}
-    view = {"name": "x", "tasks": 2, "cap": "1", "choices": [{"name": "fast", **choice}], "reasons": [{"text": "busy"}]}
+    price = {"low": "0.4", "expected": "0.5", "high": "0.7"}
+    finish = {"low": 1000, "expected": 1500, "high": 2000}
+    binding = {"price": "0.8", "until": 1_700_000_000_000}
+    choice = {"price": price, "finish_ms": finish, "sure": "fair", "rests_on": 4, "why": "because", "binding": binding}
+    view = {
+        "name": "x",
+        "tasks": 2,
+        "cap": "1",
+        "choices": [{"name": "fast", **choice}, {"name": "cheap", "price": None}],
+        "reasons": [{"text": "busy"}],
+    }
     quote = views.Quote.of(view)
-    assert (quote.fast.price, quote.cap, quote.is_possible, quote.reasons) == (
+    assert (quote.fast.price and quote.fast.price.expected, quote.cap, quote.is_possible, quote.reasons) == (
         Decimal("0.5"),
         Decimal(1),
         False,
         ("busy",),
     )
     assert quote.fast.finish is not None
-    assert quote.fast.finish[1].total_seconds() == 2
-    assert quote.cheap.price is None
+    assert quote.fast.finish.high.total_seconds() == 2
+    assert quote.fast.binding is not None
+    assert (quote.fast.binding.price, quote.fast.binding.until.year) == (Decimal("0.8"), 2023)
+    assert (quote.cheap.price, quote.balanced.binding) == (None, None)

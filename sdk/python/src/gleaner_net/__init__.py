@@ -34,9 +34,10 @@ from .errors import (
 )
 from .function import Function, function
 from .job import Job
-from .views import Choice, JobStatus, LogLine, Quote, ResultFile
+from .views import Binding, Choice, JobStatus, LogLine, Quote, Range, ResultFile
 
 __all__ = [
+    "Binding",
     "Call",
     "Choice",
     "Client",
@@ -58,6 +59,7 @@ __all__ = [
     "PackageError",
     "PythonVersionError",
     "Quote",
+    "Range",
     "RemoteError",
     "RemoteTraceback",
     "ResultFile",

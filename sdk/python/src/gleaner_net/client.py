@@ -83,12 +83,12 @@ class Client:
     async def aquote(self, job_file: str | Path) -> Quote:
         return await loop.on_loop(self._quote(Path(job_file)))
 
-    def submit(self, job_file: str | Path, *, choice: Prefer | None = None) -> Job:
-        """Submits a job file with the files that it names, and does not wait for it."""
-        return loop.wait(self._submit(Path(job_file), choice))
+    def submit(self, job_file: str | Path, *, choice: Prefer | None = None, quote: Quote | None = None) -> Job:
+        """Submits a job file with the files that it names, and does not wait for it; with a quote, for its binding price."""
+        return loop.wait(self._submit(Path(job_file), choice, quote))
 
-    async def asubmit(self, job_file: str | Path, *, choice: Prefer | None = None) -> Job:
-        return await loop.on_loop(self._submit(Path(job_file), choice))
+    async def asubmit(self, job_file: str | Path, *, choice: Prefer | None = None, quote: Quote | None = None) -> Job:
+        return await loop.on_loop(self._submit(Path(job_file), choice, quote))
 
     def run(
         self,
@@ -96,10 +96,11 @@ class Client:
         *,
         out: str | Path | None = None,
         choice: Prefer | None = None,
+        quote: Quote | None = None,
         progress: bool | None = None,
     ) -> Job:
         """Submits a job file, waits until it is done, and puts what it delivered into the folder `out`, if one is named."""
-        return loop.wait(self._run(Path(job_file), out, choice, progress))
+        return loop.wait(self._run(Path(job_file), out, choice, quote, progress))
 
     async def arun(
         self,
@@ -107,9 +108,10 @@ class Client:
         *,
         out: str | Path | None = None,
         choice: Prefer | None = None,
+        quote: Quote | None = None,
         progress: bool | None = None,
     ) -> Job:
-        return await loop.on_loop(self._run(Path(job_file), out, choice, progress))
+        return await loop.on_loop(self._run(Path(job_file), out, choice, quote, progress))
 
     def job(self, number: int) -> Job:
         """A job that was submitted before."""
@@ -148,13 +150,20 @@ class Client:
         written = await self._brought(job_file)
         return await self.ask_quote(written.text, written.tree.name if written.tree is not None else None)
 
-    async def _submit(self, job_file: Path, choice: Prefer | None) -> Job:
+    async def _submit(self, job_file: Path, choice: Prefer | None, quote: Quote | None) -> Job:
         written = await self._brought(job_file)
         folder = written.tree.name if written.tree is not None else None
-        return Job(self.hub, await self.order(written.text, folder, choice))
+        return Job(self.hub, await self.order(written.text, folder, choice, quote))
 
-    async def _run(self, job_file: Path, out: str | Path | None, choice: Prefer | None, progress: bool | None) -> Job:
-        job = await self._submit(job_file, choice)
+    async def _run(
+        self,
+        job_file: Path,
+        out: str | Path | None,
+        choice: Prefer | None,
+        quote: Quote | None,
+        progress: bool | None,
+    ) -> Job:
+        job = await self._submit(job_file, choice, quote)
         await job._finish(progress)
         if out is not None:
             await job._download(Path(out))
@@ -162,13 +171,13 @@ class Client:
 
     async def ask_quote(self, job: str, folder: str | None = None) -> Quote:
         """What a job would cost whose files are there. On the package's own loop only."""
-        view = await self.hub.post("/desk/quote", _wanted(job, folder, None), timeout=_PACKING_TIME_MAX)
+        view = await self.hub.post("/desk/quote", _wanted(job, folder), timeout=_PACKING_TIME_MAX)
         return Quote.of(view)
 
-    async def order(self, job: str, folder: str | None = None, choice: Prefer | None = None) -> int:
+    async def order(self, job: str, folder: str | None = None, choice: Prefer | None = None, quote: Quote | None = None) -> int:
         """Submits a job whose files are there, once, however often its answer gets lost. On the package's own loop only."""
         ordered = await self.hub.post(
-            "/desk/jobs", _wanted(job, folder, choice), key=uuid.uuid4().hex, timeout=_PACKING_TIME_MAX
+            "/desk/jobs", _wanted(job, folder, choice, quote), key=uuid.uuid4().hex, timeout=_PACKING_TIME_MAX
         )
         return int(ordered["job"])
 
@@ -182,8 +191,9 @@ class Client:
         return {str(tree["name"]): int(tree["bytes"]) for tree in listed.get("items", [])}
 
 
-def _wanted(job: str, folder: str | None, choice: Prefer | None) -> Mapping[str, Any]:
-    wanted = {"job": job, "folder": folder, "choice": choice}
+def _wanted(job: str, folder: str | None, choice: Prefer | None = None, quote: Quote | None = None) -> Mapping[str, Any]:
+    named = quote.id if quote is not None else None
+    wanted = {"job": job, "folder": folder, "choice": choice, "quote": named}
     return {name: value for name, value in wanted.items() if value is not None}
 
 

@@ -92,11 +92,15 @@ class Function(Generic[P, R]):
         *iterables: Iterable[Any],
         ordered: bool = True,
         return_exceptions: bool = False,
+        quote: Quote | None = None,
         progress: bool | None = None,
     ) -> Results[R]:
-        """Calls it for each element, as Python's own `map` does, on as many machines as there are."""
+        """Calls it for each element, as Python's own `map` does, on as many machines as there are.
+
+        With a quote of the same calls, they are ordered for its binding price.
+        """
         calls = [(args, dict[str, Any]()) for args in zip(*iterables, strict=False)]
-        return self._results(calls, ordered, return_exceptions, progress)
+        return self._results(calls, ordered, return_exceptions, quote, progress)
 
     def starmap(
         self,
@@ -104,15 +108,23 @@ class Function(Generic[P, R]):
         *,
         ordered: bool = True,
         return_exceptions: bool = False,
+        quote: Quote | None = None,
         progress: bool | None = None,
     ) -> Results[R]:
         """Calls it for each tuple of arguments."""
         calls = [(tuple(args), dict[str, Any]()) for args in arguments]
-        return self._results(calls, ordered, return_exceptions, progress)
+        return self._results(calls, ordered, return_exceptions, quote, progress)
 
-    def _results(self, calls: list[Arguments], ordered: bool, return_exceptions: bool, progress: bool | None) -> Results[R]:
+    def _results(
+        self,
+        calls: list[Arguments],
+        ordered: bool,
+        return_exceptions: bool,
+        quote: Quote | None,
+        progress: bool | None,
+    ) -> Results[R]:
         async def start() -> Started | None:
-            return await self._submit(calls) if calls else None
+            return await self._submit(calls, quote) if calls else None
 
         return Results(
             start,
@@ -127,10 +139,10 @@ class Function(Generic[P, R]):
     async def _submit_one(self, call: Arguments) -> Call[R]:
         return Call(await self._submit([call]))
 
-    async def _submit(self, calls: list[Arguments]) -> Started:
+    async def _submit(self, calls: list[Arguments], quote: Quote | None = None) -> Started:
         client = self._client or default_client()
         job, tree, reading = await self._prepared(client.hub, calls)
-        number = await client.order(job)
+        number = await client.order(job, quote=quote)
         await remove(client.hub, tree)
         return Started(client.hub, number, len(calls), reading)
 

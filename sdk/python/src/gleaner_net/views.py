@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from .codec import plain
 
@@ -85,48 +85,85 @@ class JobStatus:
         )
 
 
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Range(Generic[T]):
+    """What is expected, and between what eight of ten such jobs end."""
+
+    low: T
+    expected: T
+    high: T
+
+
+@dataclass(frozen=True)
+class Binding:
+    """A price that the hub has promised: a job that is ordered by it costs no more, whatever happens."""
+
+    price: Decimal
+    until: datetime.datetime
+
+
 @dataclass(frozen=True)
 class Choice:
     """What a job would cost and when it would be done, if price, time, or both alike mattered."""
 
     #: `cheap`, `balanced` or `fast`.
     name: str
-    #: What it should cost, in GLN; none while nothing like it has run.
-    price: Decimal | None
-    #: What it never costs more than.
-    cap: Decimal
-    #: How long it should take, from and to.
-    finish: tuple[datetime.timedelta, datetime.timedelta] | None
-    #: On how many earlier tasks that rests, and why it is as sure as that, in words.
-    rests_on: int
-    why: str
+    #: What it should cost, in GLN, and how long it should take; none while nothing like it has run.
+    price: Range[Decimal] | None = None
+    finish: Range[datetime.timedelta] | None = None
+    #: How sure that is: `unknown`, `guess`, `rough`, `fair` or `good`.
+    sure: str = "unknown"
+    #: Why it is as sure as that, in words, and on how many earlier tasks it rests.
+    why: str = ""
+    rests_on: int = 0
+    #: What it can be ordered for; none where nothing is known, or where that is over `price_max`.
+    binding: Binding | None = None
 
     @classmethod
     def of(cls, view: Mapping[str, Any]) -> Choice:
         return cls(
             name=_text(view, "name"),
-            price=_amount(view, "price"),
-            cap=_amount(view, "cap") or Decimal(0),
-            finish=_span(view.get("finish_ms")),
-            rests_on=_whole(view, "rests_on"),
+            price=_range(view.get("price"), _amount),
+            finish=_range(view.get("finish_ms"), _span),
+            sure=_text(view, "sure") or "unknown",
             why=_text(view, "why"),
+            rests_on=_whole(view, "rests_on"),
+            binding=_binding(view.get("binding")),
         )
 
 
-def _span(value: Any) -> tuple[datetime.timedelta, datetime.timedelta] | None:
-    match value:
-        case [int(low), int(high)]:
-            return datetime.timedelta(milliseconds=low), datetime.timedelta(milliseconds=high)
-    return None
+def _range(view: Any, read: Callable[[Mapping[str, Any], str], T | None]) -> Range[T] | None:
+    if not isinstance(view, Mapping):
+        return None
+    low, expected, high = (read(view, name) for name in ("low", "expected", "high"))
+    return None if low is None or expected is None or high is None else Range(low, expected, high)
+
+
+def _span(view: Mapping[str, Any], name: str) -> datetime.timedelta:
+    return datetime.timedelta(milliseconds=_whole(view, name))
+
+
+def _moment(view: Mapping[str, Any], name: str) -> datetime.datetime:
+    return datetime.datetime.fromtimestamp(_whole(view, name) / 1000, datetime.timezone.utc)
+
+
+def _binding(view: Any) -> Binding | None:
+    price = _amount(view, "price") if isinstance(view, Mapping) else None
+    return None if price is None else Binding(price, _moment(view, "until"))
 
 
 @dataclass(frozen=True)
 class Quote:
     """What a job would cost. Nothing is paid yet."""
 
+    #: What names the quote at the hub.
+    id: str
     name: str
     tasks: int
-    #: What it never costs more than, in GLN.
+    #: What it never costs more than, in GLN, also where no price is binding.
     cap: Decimal
     cheap: Choice
     balanced: Choice
@@ -142,18 +179,15 @@ class Quote:
     @classmethod
     def of(cls, view: Mapping[str, Any]) -> Quote:
         choices = {choice.name: choice for choice in map(Choice.of, _items(view, "choices"))}
-        cap = _amount(view, "cap") or Decimal(0)
-
-        def chosen(name: str) -> Choice:
-            return choices.get(name) or Choice(name, None, cap, None, 0, "the hub does not say")
-
+        cheap, balanced, fast = (choices.get(name) or Choice(name) for name in ("cheap", "balanced", "fast"))
         return cls(
+            id=_text(view, "quote"),
             name=_text(view, "name"),
             tasks=_whole(view, "tasks"),
-            cap=cap,
-            cheap=chosen("cheap"),
-            balanced=chosen("balanced"),
-            fast=chosen("fast"),
+            cap=_amount(view, "cap") or Decimal(0),
+            cheap=cheap,
+            balanced=balanced,
+            fast=fast,
             reasons=tuple(_text(one, "text") for one in _items(view, "reasons")),
         )
 
@@ -170,8 +204,7 @@ class LogLine:
 
     @classmethod
     def of(cls, view: Mapping[str, Any]) -> LogLine:
-        at = datetime.datetime.fromtimestamp(_whole(view, "at") / 1000, datetime.timezone.utc)
-        return cls(at, _text(view, "task"), _text(view, "worker"), _text(view, "text"))
+        return cls(_moment(view, "at"), _text(view, "task"), _text(view, "worker"), _text(view, "text"))
 
 
 @dataclass(frozen=True)
