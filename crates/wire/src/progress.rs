@@ -4,8 +4,20 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
-use crate::api::JobState;
+use crate::api::{JobState, JobView};
 use crate::{AttemptId, Cause, Extent, JobId, Millis, Runtime, WorkerId};
+
+/// One job, whole, and where its trace is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct TracedJob {
+    /// The job.
+    #[serde(flatten)]
+    pub view: JobView,
+    /// The trace under which its spans are found, 32 hexadecimal digits; none if the hub sends no spans.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace_id: Option<String>,
+}
 
 /// What became of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -127,7 +139,7 @@ pub struct GraphEdge {
 
 impl GraphView {
     /// The graph of a job.
-    pub fn of(view: &crate::api::JobView) -> Self {
+    pub fn of(view: &JobView) -> Self {
         let has_ended = view.summary.state.has_ended();
         let mut edges = Vec::new();
         let nodes = (0..).zip(&view.groups).map(|(group, of)| {

@@ -32,14 +32,27 @@ pub(super) async fn list(State(shared): State<Arc<Shared>>) -> Result<Json<Vec<D
 }
 
 /// Whose cases are wanted.
-#[derive(Deserialize)]
+#[derive(Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Wanted {
+    /// Those of one job.
     job: Option<u64>,
+    /// Those of one provider, by its address.
     provider: Option<String>,
 }
 
 /// `GET /api/v1/cases?job=JOB&provider=ADDRESS`: those who were found wrong, and what the court made of it; newest first. A
 /// hub without a chain has none.
+#[utoipa::path(
+    get,
+    path = "/api/v1/cases",
+    operation_id = "list_cases",
+    tag = "proofs",
+    summary = "Providers that were found wrong, and what the court made of it; newest first",
+    params(Wanted),
+    responses((status = 200, description = "The cases; none on a hub without a chain", body = Vec<CaseView>))
+)]
 pub(super) async fn cases(
     State(shared): State<Arc<Shared>>,
     Parameters(wanted): Parameters<Wanted>,

@@ -1,5 +1,6 @@
 //! The network in figures, for everybody; and what a machine earned over time.
 use super::Shared;
+use super::machines::energy_of;
 use super::parameters::Parameters;
 use super::problem::Problem;
 use super::workers::worker_id;
@@ -82,5 +83,7 @@ pub(super) async fn earnings(
         Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "archive", "the hub could not read its archive", detail)
     })?;
     let next = (items.len() > limit as usize).then(|| items.pop()).flatten().map(|point| point.hour.0.to_string());
-    Ok(Json(EarningsView { worker, total: sum(&items), items, next }))
+    let total = sum(&items);
+    let energy = energy_of(&shared, worker, total.ran_micros);
+    Ok(Json(EarningsView { worker, total, energy, items, next }))
 }

@@ -115,6 +115,9 @@ pub(super) async fn metrics(State(shared): State<Arc<Shared>>) -> Result<impl In
     text.gauge("gleaner_webhook_deliveries_waiting", "Events that wait for webhooks.", waiting as f64);
     let accepting = if shared.keeper.refusing().is_none() { 1.0 } else { 0.0 };
     text.gauge("gleaner_accepting", "Whether the hub takes jobs.", accepting);
+    let (sent, dropped) = shared.traces.counts();
+    text.counter("gleaner_trace_spans_total", "Spans that a collector took.", sent);
+    text.counter("gleaner_trace_spans_dropped_total", "Spans that were lost.", dropped);
     shared.metrics.write(&mut text);
     Ok(([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text.0))
 }

@@ -12,6 +12,7 @@ use axum::http::StatusCode;
 use gleaner_core::{Core, Event};
 use gleaner_wire::JobId;
 use gleaner_wire::api::{ExplainView, JobState, JobSummary, JobView, JobsPage};
+use gleaner_wire::progress::TracedJob;
 use gleaner_wire::receipt::TaskReceipt;
 use serde::Deserialize;
 use std::collections::HashSet;
@@ -102,14 +103,18 @@ pub(super) async fn page(shared: &Shared, filter: JobFilter, limit: u32) -> Resu
     tag = "jobs",
     summary = "One job, live or ended",
     responses(
-        (status = 200, description = "The job", body = JobView),
+        (status = 200, description = "The job", body = TracedJob),
         (status = 404, description = "`not-found`: there is no such job")
     ),
     security(("operator" = []))
 )]
-pub(super) async fn show(State(shared): State<Arc<Shared>>, Path(job): Path<String>) -> Result<Json<JobView>, Problem> {
+pub(super) async fn show(
+    State(shared): State<Arc<Shared>>,
+    Path(job): Path<String>,
+) -> Result<Json<TracedJob>, Problem> {
     let job = job_id(&job)?;
-    view(&shared, job).await.map(Json)
+    let view = view(&shared, job).await?;
+    Ok(Json(TracedJob { view, trace_id: shared.traces.shown(job) }))
 }
 
 /// `GET /api/v1/jobs/{job}/explain`.

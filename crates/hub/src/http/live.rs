@@ -2,7 +2,7 @@
 //!
 //! Both carry the same JSON. Nothing is kept for a listener while nothing happens, so that ten thousand of them fit.
 use super::Shared;
-use super::access::{Anyone, Asking};
+use super::access::{Anyone, Asking, machines_of};
 use super::parameters::Parameters;
 use super::problem::Problem;
 use crate::live::{Mailbox, Next, TOPICS_MAX, Viewer};
@@ -269,10 +269,8 @@ async fn viewer(shared: &Shared, asking: &Asking) -> Result<Viewer, Problem> {
         Some(Caller::Worker(..)) | None => return Ok(Viewer::Public),
         Some(Caller::Account(account)) => account,
     };
-    let (keys, requesters) =
-        (shared.people).ask(move |accounts| Ok((accounts.workers(account)?, accounts.payers(account)?))).await?;
-    let workers =
-        shared.keeper.ask(move |core| keys.iter().filter_map(|key| core.worker_by_key(key)).collect()).await?;
+    let requesters = shared.people.ask(move |accounts| accounts.payers(account)).await?;
+    let workers = machines_of(shared, account).await?.into_iter().collect();
     Ok(Viewer::Account { requesters: requesters.into_iter().collect(), workers })
 }
 

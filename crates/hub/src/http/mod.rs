@@ -12,6 +12,7 @@ mod keys;
 mod line;
 mod live;
 mod logs;
+mod machines;
 mod money;
 mod openapi;
 mod page;
@@ -45,12 +46,14 @@ use crate::journal::Archive;
 use crate::keeper::Handle;
 use crate::live::Live;
 use crate::logs::LogReader;
+use crate::machines::Machines;
 use crate::metrics::Metrics;
 use crate::money::Money;
 use crate::people::People;
 use crate::proof::{Receipts, Rounds};
 use crate::screen::Screener;
 use crate::token::Tokens;
+use crate::traces::Traces;
 use crate::webhooks::Webhooks;
 use axum::Router;
 use axum::middleware::{from_fn_with_state, map_response, map_response_with_state};
@@ -85,6 +88,8 @@ pub(crate) struct Shared {
     /// Which attempts jobs had.
     pub(crate) attempts: attempts::Reader,
     pub(crate) live: Live,
+    /// What machines tell of themselves for their owners.
+    pub(crate) machines: Arc<Machines>,
     /// The network in figures.
     pub(crate) figures: Arc<Figures>,
     /// Requests to whom people name when something happens to jobs.
@@ -94,6 +99,8 @@ pub(crate) struct Shared {
     /// Money on a chain, if that is where it is.
     pub(crate) money: Option<Arc<Money>>,
     pub(crate) metrics: Arc<Metrics>,
+    /// What is told of jobs to a collector.
+    pub(crate) traces: Traces,
     pub(crate) prices: Prices,
     pub(crate) heartbeat_ms: Millis,
     pub(crate) lease_ms: Millis,

@@ -52,8 +52,8 @@ pub(super) async fn fallback(method: Method, uri: Uri, headers: HeaderMap) -> Re
 
 /// A file, or the page itself for paths that only the page knows; nothing where there is no page.
 fn answer(files: &[File], method: &Method, path: &str, headers: &HeaderMap) -> Option<Response> {
-    let below = |root: &&str| path.strip_prefix(**root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-    if (method != Method::GET && method != Method::HEAD) || NOT_PAGES.iter().any(|root| below(&root)) {
+    let below = |root: &str| path.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    if (method != Method::GET && method != Method::HEAD) || NOT_PAGES.iter().any(|root| below(root)) {
         return None;
     }
     if let Some(file) = files.iter().find(|file| file.path == path) {

@@ -4,8 +4,9 @@ use std::sync::Arc;
 use axum::Json;
 use axum::body::to_bytes;
 use axum::extract::{Request, State};
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, StatusCode};
 use ed25519_dalek::{Signature, Signer};
+use gleaner_core::plan::Graph;
 use gleaner_wire::api::QuoteView;
 use gleaner_wire::job_file::{JOB_FILE_BYTES_MAX, JobFile};
 use gleaner_wire::{Millis, Quote, SignedQuote};
@@ -53,5 +54,31 @@ pub(super) fn ordered_by(shared: &Shared, headers: &HeaderMap) -> Result<Option<
     match signature.filter(|signature| key.verify_strict(&signed.quote.bytes(), signature).is_ok()) {
         Some(_) => Ok(Some(signed.quote)),
         None => Err(refused("the quote is not of this hub: ask for a new one")),
+    }
+}
+
+/// Why a quote does not hold for a job, as programs tell it apart.
+#[derive(Clone, Copy)]
+pub(super) enum Unfit {
+    Ended,
+    Other,
+}
+
+impl Unfit {
+    /// Whether a quote has ended or is for another job. That alone refuses nothing: a submission that came before is the same
+    /// job.
+    pub(super) fn of(quote: &Quote, graph: &Graph) -> Option<Self> {
+        if quote.work != graph.work() || quote.prefer != graph.prefer {
+            return Some(Self::Other);
+        }
+        (quote.until < Millis(wall_ms())).then_some(Self::Ended)
+    }
+
+    pub(super) fn because(self, reason: &str) -> Problem {
+        let (code, title) = match self {
+            Self::Ended => ("quote-expired", "the quote has run out"),
+            Self::Other => ("other-quote", "the quote is for another job"),
+        };
+        Problem::new(StatusCode::CONFLICT, code, title, reason)
     }
 }

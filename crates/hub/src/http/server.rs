@@ -1,6 +1,7 @@
 //! Accepts connections. hyper is driven directly, because its buffers have to stay small with ten thousand workers.
 use super::access::Peer;
 use crate::metrics::Metrics;
+use crate::tls::Doorkeeper;
 use axum::Router;
 use hyper::Request;
 use hyper::body::Incoming;
@@ -30,9 +31,10 @@ const CONNECTIONS_MAX: usize = 65_536;
 /// The pause after the system refused to open one more connection.
 const REFUSED_MS: u64 = 100;
 
-/// Serves until told to stop, then lets open connections go.
+/// Serves until told to stop, then lets open connections go. With a doorkeeper, connections are encrypted.
 pub(crate) async fn serve(
     listener: TcpListener,
+    doorkeeper: Option<Arc<Doorkeeper>>,
     router: Router,
     metrics: Arc<Metrics>,
     mut stopping: watch::Receiver<bool>,
@@ -45,7 +47,8 @@ pub(crate) async fn serve(
         match accepted {
             Ok((stream, address)) if metrics.connections.load(Ordering::Relaxed) < CONNECTIONS_MAX => {
                 let stream = Counted::new(stream, Arc::clone(&metrics));
-                tokio::spawn(serve_connection(stream, address.ip(), router.clone(), stopping.clone()));
+                // Whatever a stranger does, others are let in meanwhile.
+                tokio::spawn(let_in(stream, doorkeeper.clone(), address.ip(), router.clone(), stopping.clone()));
             }
             Ok(_) => tracing::warn!("a connection is refused: {CONNECTIONS_MAX} are open"),
             Err(error) if is_about_one_connection(&error) => {}
@@ -57,11 +60,33 @@ pub(crate) async fn serve(
     }
 }
 
-async fn serve_connection(stream: Counted, address: IpAddr, router: Router, mut stopping: watch::Receiver<bool>) {
+async fn let_in(
+    stream: Counted,
+    doorkeeper: Option<Arc<Doorkeeper>>,
+    address: IpAddr,
+    router: Router,
+    stopping: watch::Receiver<bool>,
+) {
     // Small messages must not wait for the acknowledgement of earlier ones.
     if stream.stream.set_nodelay(true).is_err() {
         return;
     }
+    match doorkeeper {
+        None => serve_connection(stream, address, router, stopping).await,
+        Some(doorkeeper) => {
+            if let Some(stream) = doorkeeper.welcome(stream, address).await {
+                serve_connection(stream, address, router, stopping).await;
+            }
+        }
+    }
+}
+
+async fn serve_connection(
+    stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    address: IpAddr,
+    router: Router,
+    mut stopping: watch::Receiver<bool>,
+) {
     let service = Introduced { service: TowerToHyperService::new(router), address };
     let mut builder = http1::Builder::new();
     builder
@@ -110,6 +135,12 @@ impl Counted {
     fn new(stream: TcpStream, metrics: Arc<Metrics>) -> Self {
         metrics.connections.fetch_add(1, Ordering::Relaxed);
         Self { stream, metrics }
+    }
+}
+
+impl AsRef<TcpStream> for Counted {
+    fn as_ref(&self) -> &TcpStream {
+        &self.stream
     }
 }
 

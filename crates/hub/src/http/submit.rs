@@ -3,7 +3,7 @@ use super::Shared;
 use super::access::{Anyone, is_anothers, requester_for};
 use super::idempotency::{self, IDEMPOTENCY_KEY};
 use super::problem::Problem;
-use super::quote::ordered_by;
+use super::quote::{Unfit, ordered_by};
 use crate::data::Data;
 use crate::token::Caller;
 use axum::Json;
@@ -17,11 +17,14 @@ use gleaner_wire::api::Submitted;
 use gleaner_wire::job_file::{JOB_FILE_BYTES_MAX, JobFile, JobFileError, Source, line_of};
 use gleaner_wire::{Amount, DataRef, Hash, Quote, SignedOrder};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 /// The header that names who pays.
 pub(super) const REQUESTER: &str = "gleaner-requester";
 /// The header with the requester's signed order.
 const ORDER: &str = "gleaner-order";
+/// The header by which a caller names the trace that it is in (W3C Trace Context).
+const TRACE_PARENT: &str = "traceparent";
 /// The longest name of a requester, in characters.
 const REQUESTER_MAX: usize = 64;
 /// Who pays if nobody is named.
@@ -53,12 +56,14 @@ impl Form {
     params(
         ("gleaner-requester" = Option<String>, Header, description = "Who pays: 1 to 64 printable characters; `local` if not said"),
         ("idempotency-key" = Option<String>, Header, description = "32 hexadecimal digits: a submission sent again with them is the same job, also after it has ended"),
-        ("gleaner-order" = Option<String>, Header, description = "A signed order (`SignedOrder`) as JSON, where money is on a chain")
+        ("gleaner-order" = Option<String>, Header, description = "A signed order (`SignedOrder`) as JSON, where money is on a chain"),
+        ("gleaner-quote" = Option<String>, Header, description = "A quote that the hub has signed (`SignedQuote`) as JSON: the job is ordered for exactly its price"),
+        ("traceparent" = Option<String>, Header, description = "The caller's own trace (W3C Trace Context), which the job's is linked to")
     ),
     request_body(content((JobFile = "application/json"), (String = "application/toml")), description = "The job file, as JSON or as TOML"),
     responses(
         (status = 201, description = "The new job; with a key that was used before, that one's", body = Submitted, headers(("location" = String, description = "Where the job is"))),
-        (status = 409, description = "`idempotency-key-in-use`: a request with this key is being carried out"),
+        (status = 409, description = "`idempotency-key-in-use`: a request with this key is being carried out; `quote-expired`, `other-quote`: the quote does not hold for this job"),
         (status = 413, description = "`too-large`: a job file has at most 16 MiB"),
         (status = 415, description = "`media-type`: neither JSON nor TOML"),
         (status = 422, description = "`job-refused`: what is wrong with it, with its place in `at` and `line`; `idempotency-key-reused`: the key was used for another job")
@@ -74,19 +79,22 @@ pub(super) async fn submit(
     if let Some(reason) = shared.keeper.refusing() {
         return Err(crate::keeper::Unavailable::Refusing(reason).into());
     }
+    let arrived = SystemTime::now();
     let form = form(request.headers())?;
     let requester = requester_for(&shared, caller, request.headers()).await?;
     let key = idempotency::key(request.headers())?;
     let submission = submission(key.as_deref())?;
     let order = order(request.headers())?;
     let quote = ordered_by(&shared, request.headers())?;
+    let parent = request.headers().get(TRACE_PARENT).and_then(|value| value.to_str().ok());
+    let came = Came { arrived, caller: parent.unwrap_or_default().to_owned() };
     let signed = request.headers().get(ORDER).map(|value| value.as_bytes().to_vec()).unwrap_or_default();
     let body = to_bytes(request.into_body(), JOB_FILE_BYTES_MAX).await.map_err(|_| too_large())?;
     let hash = idempotency::hash(&[form.name(), requester.as_bytes(), &signed, &body]);
     // All requesters share one scope: a submission has one number, whoever sends it.
     let scope = "jobs".to_owned();
     let spender = asking.person().and_then(|person| person.spend_limit()).map(|(token, _)| token);
-    let work = take(&shared, Sent { form, requester, submission, order, quote, body, caller, spender });
+    let work = take(&shared, Sent { form, requester, submission, order, quote, body, caller, spender, came });
     idempotency::once(&shared, scope, key, hash, work).await
 }
 
@@ -101,22 +109,32 @@ struct Sent {
     caller: Caller,
     /// The token that pays, if what it may spend is limited.
     spender: Option<TokenId>,
+    came: Came,
+}
+
+/// When a request came, and what it says of the trace that it is a part of.
+struct Came {
+    arrived: SystemTime,
+    caller: String,
 }
 
 async fn take(shared: &Shared, sent: Sent) -> Result<Response, Problem> {
-    let Sent { form, requester, submission, order, quote, body, caller, spender } = sent;
+    let Sent { form, requester, submission, order, quote, body, caller, spender, came } = sent;
     if let Some(order) = &order {
         check_order(shared, order, &requester, &body)?;
     }
     let data = Arc::clone(&shared.data);
+    let planning = SystemTime::now();
     let planned = tokio::task::spawn_blocking(move || plan_held(form, &body, &data)).await;
     let (mut graph, roots) = planned.map_err(|_| not_planned())??;
     graph.quote = quote;
+    let planned = (planning, SystemTime::now());
     check_owner(shared, caller, &roots).await?;
     let cap = match graph.price_max {
         Some(cap) => cap,
         None => shared.keeper.ask(|core| core.params().price_max_default).await?,
     };
+    let unfit = graph.quote.as_ref().and_then(|quote| Unfit::of(quote, &graph));
     let purpose = format!("{submission:032x}");
     reserve(shared, spender, &purpose, cap).await?;
     let submitted = shared.keeper.submit(submission, requester, graph, order).await?;
@@ -124,10 +142,11 @@ async fn take(shared: &Shared, sent: Sent) -> Result<Response, Problem> {
         Ok(submitted) => submitted,
         Err(reason) => {
             give_back(shared, spender, purpose).await?;
-            return Err(refused(reason.as_str()));
+            return Err(unfit.map_or_else(|| refused(reason.as_str()), |unfit| unfit.because(reason.as_str())));
         }
     };
     super::data::keep_for_job(Arc::clone(&shared.data), submitted.job, roots, submission).await?;
+    shared.traces.submitted(submitted.job, planned, came.arrived, &came.caller);
     let location = format!("/api/v1/jobs/{}", submitted.job);
     Ok((StatusCode::CREATED, [(header::LOCATION, location)], Json(submitted)).into_response())
 }

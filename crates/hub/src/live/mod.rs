@@ -8,7 +8,6 @@ mod mailbox;
 mod tests;
 mod viewer;
 
-pub(crate) use board::Event;
 pub(crate) use mailbox::{Mailbox, Next};
 pub(crate) use viewer::{About, Viewer};
 

@@ -12,7 +12,7 @@ pub(crate) use caller::{Anyone, Asking, Me, Person, Via, bearer, unauthorized};
 pub(crate) use guard::Peer;
 pub(crate) use headers::add as add_headers;
 pub(crate) use origin::Origin;
-pub(crate) use owner::{Mine, is_anothers, mine, payers, requester_for, requester_of};
+pub(crate) use owner::{Mine, is_anothers, machines_of, mine, payers, requester_for, requester_of};
 pub(crate) use rule::{By, Owned, Rule};
 pub(crate) use table::{Row, table};
 

@@ -10,8 +10,8 @@ use crate::token::Caller;
 use axum::http::{HeaderMap, StatusCode};
 use gleaner_accounts::AccountId;
 use gleaner_wire::api::WorkerView;
-use gleaner_wire::{Amount, Hash, JobId, WorkerId, WorkerKey};
-use std::collections::HashSet;
+use gleaner_wire::{Address, Amount, Hash, JobId, WorkerId, WorkerKey};
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 /// Refuses what is not this account's, in the words for what is not there.
@@ -169,6 +169,37 @@ pub(crate) async fn mine(shared: &Shared, asking: &Asking) -> Result<Mine, Probl
             Ok(found.await?)
         }
     }
+}
+
+/// Workers that are looked at in one question to the keeper, which has other things to do.
+const LOOKED_AT_MAX: u32 = 65_536;
+
+/// The machines of an account: those that it has claimed, and those that are paid to its wallets and claimed by nobody.
+pub(crate) async fn machines_of(shared: &Shared, account: AccountId) -> Result<BTreeSet<WorkerId>, Problem> {
+    let found = shared.people.ask(move |accounts| Ok((accounts.workers(account)?, accounts.payers(account)?)));
+    let (claimed, payers) = found.await?;
+    let mut mine: BTreeSet<WorkerId> =
+        shared.keeper.ask(move |core| claimed.iter().filter_map(|key| core.worker_by_key(key)).collect()).await?;
+    let wallets: Arc<BTreeSet<Address>> = Arc::new(payers.iter().filter_map(|payer| payer.parse().ok()).collect());
+    let mut from = Some(WorkerId(0)).filter(|_| !wallets.is_empty());
+    while let Some(first) = from {
+        let wallets = Arc::clone(&wallets);
+        let look = shared.keeper.ask(move |core| {
+            let (paid, rest) = core.paid_to(&wallets, first, LOOKED_AT_MAX);
+            let paid = paid.into_iter().filter_map(|id| core.worker_key(id).map(|key| (id, key)));
+            (paid.collect::<Vec<_>>(), rest)
+        });
+        let (paid, rest) = look.await?;
+        let unclaimed = shared.people.ask(move |accounts| {
+            let is_unclaimed = |(id, key): (WorkerId, WorkerKey)| {
+                accounts.worker_owner(key).map(|owner| owner.is_none().then_some(id)).transpose()
+            };
+            paid.into_iter().filter_map(is_unclaimed).collect::<Result<Vec<_>, _>>()
+        });
+        mine.extend(unclaimed.await?);
+        from = rest;
+    }
+    Ok(mine)
 }
 
 /// Before there is a job, whoever has made up the number of the submission; then the owner of the job.

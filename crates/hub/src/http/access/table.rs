@@ -1,8 +1,8 @@
 //! Every route, and what it takes to use it. The router is made of this table, so there is no route without a row.
 use super::rule::{Owned, Rule};
 use crate::http::{
-    Shared, data, disputes, events, figures, health, inbox, jobs, keys, line, live, logs, money, openapi, people, quote,
-    prices, progress, results, seeding, submit, webhooks, workers,
+    Shared, data, disputes, events, figures, health, inbox, jobs, keys, line, live, logs, machines, money, openapi, people,
+    prices, progress, quote, results, seeding, submit, webhooks, workers,
 };
 use crate::session;
 use axum::http::Method;
@@ -132,7 +132,7 @@ fn requesters() -> Vec<Row> {
 }
 
 /// What machines say to the hub and fetch from it, in the name of requesters and workers.
-fn machines() -> Vec<Row> {
+fn exchanges() -> Vec<Row> {
     rows! {
         GET "/api/v1/datasets/{root}" Rule::WORKER.or(Read).of(Owned::Dataset) => data::show;
         PUT "/api/v1/datasets/{root}" Rule::WORKER.or(Submit) => data::register;
@@ -150,6 +150,12 @@ fn providers() -> Vec<Row> {
     const MACHINE: Rule = Rule::account(Provide).of(Owned::Worker).with(Role::Provider);
     rows! {
         POST "/api/v1/workers/{worker}/{action}" MACHINE => workers::act;
+        GET "/api/v1/machines" Rule::account(Read) => machines::list;
+        GET "/api/v1/machines/{worker}" Rule::account(Read).of(Owned::Worker) => machines::show;
+        DELETE "/api/v1/machines/{worker}" MACHINE => machines::release;
+        PUT "/api/v1/machines/{worker}/settings" MACHINE => machines::set;
+        POST "/api/v1/machines/{worker}/pause" MACHINE => machines::pause;
+        POST "/api/v1/machines/{worker}/resume" MACHINE => machines::resume;
         GET "/api/v1/machines/{worker}/earnings" Rule::account(Read).of(Owned::Worker) => figures::earnings;
     }
 }
@@ -183,5 +189,5 @@ fn chunks() -> Vec<Row> {
 
 /// Every route of the hub.
 pub(crate) fn table() -> Vec<Row> {
-    [open(), accounts(), requesters(), machines(), providers(), operators(), chunks()].into_iter().flatten().collect()
+    [open(), accounts(), requesters(), exchanges(), providers(), operators(), chunks()].into_iter().flatten().collect()
 }

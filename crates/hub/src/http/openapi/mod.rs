@@ -6,8 +6,8 @@ mod finish;
 #[cfg(test)]
 mod tests;
 
-use super::{data, disputes, events, health, inbox, jobs, keys, line, logs, money, prices, results, seeding};
-use super::{figures, live, people, progress, submit, webhooks, workers};
+use super::{data, disputes, events, health, inbox, jobs, keys, line, logs, money, prices, quote, results, seeding};
+use super::{figures, live, machines, people, progress, submit, webhooks, workers};
 use crate::session;
 use axum::http::header;
 use axum::response::IntoResponse;
@@ -45,12 +45,13 @@ use utoipa::openapi::security::{ApiKey, ApiKeyValue, Http, HttpAuthScheme, Secur
         show,
         jobs::list, jobs::show, jobs::explain, jobs::cancel, jobs::proofs,
         progress::attempts, progress::graph,
-        submit::submit, submit::quote, logs::logs, results::results, results::outputs,
+        submit::submit, quote::quote, logs::logs, results::results, results::outputs,
         workers::list, workers::show, workers::act, workers::ledger,
+        machines::list, machines::show, machines::release, machines::pause, machines::resume, machines::set,
         prices::prices, prices::demand, figures::status, figures::earnings,
         money::chain, money::faucet, money::settlement, money::receipts, money::approve, money::reconcile,
         money::fiat_webhook, money::fiat_release,
-        disputes::list, disputes::vote, disputes::evidence, disputes::beacon,
+        disputes::list, disputes::cases, disputes::vote, disputes::evidence, disputes::beacon,
         webhooks::list, webhooks::make, webhooks::remove, webhooks::deliveries,
         data::list, data::show, data::register, data::remove, data::check, data::network,
         keys::wanted, keys::fetch, keys::leave,
