@@ -30,9 +30,11 @@ def test_a_terminal_has_one_line_that_is_drawn_over(monkeypatch: pytest.MonkeyPa
         shown.show(status(0))
         shown.show(status(10, "done"))
         shown.close()
-        text = os.read(reader, 10_000).decode()
+        text = b""
+        while not text.endswith(b"\n"):
+            text += os.read(reader, 10_000)
     os.close(reader)
-    drawn = text.rstrip().split("\r\x1b[K")[1:]
+    drawn = text.decode().rstrip().split("\r\x1b[K")[1:]
     assert [line.split(" ")[0] for line in drawn] == ["score", "score"]
     assert "0/10 · 2 running · 1 tried again · 0.012 of 0.5 GLN" in drawn[0]
     assert "━" not in drawn[0]
