@@ -254,6 +254,15 @@ impl Network {
         cancelled.collect()
     }
 
+    /// Workers say that they have stopped what they were told to stop since the last look. Whoever says nothing gets no
+    /// more work for a while: it may be asleep.
+    pub fn stop_cancelled(&mut self) {
+        for effect in self.take_effects(|effect| matches!(effect, Effect::CancelAttempt { .. })) {
+            let Effect::CancelAttempt { worker, attempt } = effect else { unreachable!("no others were taken") };
+            self.finish(worker, attempt, 0, Outcome::Cancelled);
+        }
+    }
+
     /// The attempts that were told to give their seats up since the last look.
     pub fn yielding(&mut self) -> Vec<AttemptId> {
         let told = self.effects.iter().filter_map(|effect| match effect {
