@@ -2,6 +2,7 @@
 use crate::extra::Extra;
 use crate::managed::ManagedConfig;
 use crate::money::{ChainConfig, FiatConfig};
+use crate::tls::Tls;
 use gleaner_core::Params;
 use gleaner_wire::{Amount, ByteSize};
 
@@ -31,6 +32,10 @@ pub struct Config {
     pub credit: Amount,
     /// Whether to listen on an address that other machines reach, although HTTP is not encrypted.
     pub allow_remote: bool,
+    /// How connections are encrypted, if they are.
+    pub tls: Option<Tls>,
+    /// Where people who come without encryption are sent on from; nowhere, if they are not. Only with `tls`.
+    pub redirect_http: Option<SocketAddr>,
     /// The most bytes that sealed chunks may take.
     pub data_bytes_max: ByteSize,
     /// Where full segments of chunks are kept instead of the folder, if anywhere.
@@ -61,6 +66,8 @@ pub struct Config {
     pub extra: Option<Extra>,
     /// Whether webhooks may lead into networks that are not public, and be sent without encryption.
     pub webhooks_private: bool,
+    /// Where spans of jobs go, if anywhere.
+    pub traces: Option<gleaner_trace::Config>,
     /// What the core goes by. Fixed when the journal is made; later values are ignored.
     pub params: Params,
 }
@@ -73,6 +80,8 @@ impl Config {
             listen,
             credit: Amount::gln(100),
             allow_remote: false,
+            tls: None,
+            redirect_http: None,
             data_bytes_max: ByteSize::mib(64 * 1024),
             bucket: None,
             relay: None,
@@ -88,6 +97,7 @@ impl Config {
             sign_up: SignUp::Open,
             extra: None,
             webhooks_private: false,
+            traces: None,
             params: Params::default(),
         }
     }

@@ -41,9 +41,16 @@ pub enum Error {
     /// The address is not on this machine alone.
     #[error(
         "{0} can be reached from other machines, and plain HTTP is not encrypted: \
-             listen on 127.0.0.1, or add --allow-remote if a private network or a TLS proxy protects it"
+             encrypt with --acme DOMAIN or --tls-cert and --tls-key, listen on 127.0.0.1, or add --allow-remote if a \
+             private network or a TLS proxy protects it"
     )]
     Remote(SocketAddr),
+    /// Connections cannot be encrypted.
+    #[error("connections to this hub cannot be encrypted")]
+    Tls(#[from] crate::tls::TlsError),
+    /// Spans of jobs cannot be sent.
+    #[error("spans of jobs cannot be sent: name a collector with --otlp")]
+    Traces(#[from] gleaner_trace::Error),
     /// The address is taken or not ours.
     #[error("could not listen on {address}: choose another address or port with --listen")]
     Listen {

@@ -1,8 +1,9 @@
 //! A running hub: what starts it, what stops it, and nothing in between.
 use crate::answers::Answers;
 use crate::data::{self, Data};
+use crate::doors::{self, Doors};
 use crate::extra::Place;
-use crate::http::{Origin, Prices, Shared, router, serve};
+use crate::http::{Origin, Prices, Shared, router};
 use crate::inbox::{self, Inbox, Limits, Sftp};
 use crate::journal::{Archive, Journal};
 use crate::keeper::{Ending, Keeper, Parts, channel};
@@ -16,6 +17,7 @@ use crate::proof::{Drawer, Drawing, Rounds};
 use crate::screen::Screener;
 use crate::status::Status;
 use crate::token::Tokens;
+use crate::traces::{Following, Traces};
 use crate::{Config, Error, attempts, figures, logs, webhooks};
 use gleaner_chain::rpc::Server;
 use gleaner_core::Params;
@@ -28,7 +30,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-use tokio::net::TcpListener;
 use tokio::sync::{oneshot, watch};
 
 /// Numbers of live events that a hub may use up for each millisecond of its life.
@@ -40,6 +41,8 @@ const LET_GO_PAUSE: Duration = Duration::from_millis(5);
 /// A running hub. Dropped without [`Hub::stop`], it ends as if its process had been killed.
 pub struct Hub {
     address: SocketAddr,
+    url: String,
+    own_url: String,
     token_file: PathBuf,
     /// Where its store lies.
     chunks: PathBuf,
@@ -53,21 +56,19 @@ pub struct Hub {
     /// The relay, too. It knows who may use it from the store's catalog.
     relay: Option<Relay>,
     sftp: Option<Sftp>,
+    traces: Traces,
 }
 
 /// Starts a hub: takes its folder, replays its journal, listens.
-pub async fn start(config: Config) -> Result<Hub, Error> {
-    if !config.listen.ip().is_loopback() && !config.allow_remote {
-        return Err(Error::Remote(config.listen));
-    }
+pub async fn start(mut config: Config) -> Result<Hub, Error> {
+    doors::check(&config)?;
     // First of all, so that a second hub hears of the first one and not of a taken port.
     let dir = &config.dir;
     let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir);
     made.map_err(|source| Error::Folder { path: dir.clone(), source })?;
     let lock = FolderLock::take(dir)?;
-    let address = config.listen;
-    let listener = TcpListener::bind(address).await.map_err(|source| Error::Listen { address, source })?;
-    let address = listener.local_addr().map_err(|source| Error::Listen { address, source })?;
+    let doors = Doors::open(&config).await?;
+    config.url = doors.site().cloned();
     let runtime = tokio::runtime::Handle::current();
     let (ending, ending_seen) = watch::channel(Ending::No);
     let (stopping, stopping_seen) = watch::channel(false);
@@ -76,7 +77,7 @@ pub async fn start(config: Config) -> Result<Hub, Error> {
     let (relay_at, sftp_at, confirmations) = (config.relay, config.sftp, config.anchor_confirmations);
     let (managed, extra) = (config.managed.clone(), config.extra.clone());
     let opening = tokio::task::spawn_blocking(move || open(&config, lock, runtime, ending_seen, stopping_seen));
-    let Opened { keeper, mut shared, drawing, postman, ended, courier, token_file, journal_path } =
+    let Opened { keeper, mut shared, drawing, postman, ended_jobs, courier, token_file, journal_path } =
         opening.await.map_err(|_| Error::Defect)??;
     let (bell, demand) = (keeper.bell(), keeper.demand_bell());
     let archive = shared.archive.clone();
@@ -104,25 +105,29 @@ pub async fn start(config: Config) -> Result<Hub, Error> {
     });
     let keeper = keeper.map_err(|source| Error::Folder { path: token_file.clone(), source })?;
     if let Some(money) = &shared.money {
-        money.start(shared.keeper.clone(), shared.receipts(), stopping.subscribe());
+        let traces = shared.traces.clone();
+        money.start(shared.keeper.clone(), shared.receipts(), traces, stopping.subscribe());
     }
     tokio::spawn(postman.run(stopping.subscribe()));
     tokio::spawn(courier.run(shared.keeper.clone(), shared.archive.clone(), stopping.subscribe()));
-    tokio::spawn(Arc::clone(&shared.figures).attend(ended, stopping.subscribe()));
+    tokio::spawn(Arc::clone(&shared.figures).attend(ended_jobs, stopping.subscribe()));
     tokio::spawn(drawing.run(shared.keeper.clone(), shared.money.clone(), stopping.subscribe()));
     let beside = match &extra {
-        Some(extra) => Some(extra.open(&Place::of(address, &token_file, &dir))?),
+        Some(extra) => Some(extra.open(&Place { url: doors.own_url(), token_file: token_file.clone(), dir: dir.clone() })?),
         None => None,
     };
-    let place = managed::Place { url: format!("http://{address}"), token_file: token_file.clone() };
+    let place = managed::Place { url: doors.url(), token_file: token_file.clone() };
     tokio::spawn(managed::attend(managed, place, shared.keeper.clone(), demand, stopping.subscribe()));
     tokio::spawn(data::sweep(Arc::clone(&shared.data), shared.keeper.clone(), stopping.subscribe()));
     tokio::spawn(inbox::attend(Arc::clone(&shared.inbox), Arc::clone(&shared.data), stopping.subscribe()));
-    let serving =
-        tokio::spawn(serve(listener, router(&shared, beside), Arc::clone(&shared.metrics), stopping.subscribe()));
-    tracing::info!(%address, "the hub listens");
+    let (address, url, own_url) = (doors.address(), doors.url(), doors.own_url());
+    let serving = doors.serve(router(&shared, beside), Arc::clone(&shared.metrics), stopping.subscribe());
+    let serving = tokio::spawn(serving);
+    tracing::info!(url, "the hub listens");
     Ok(Hub {
         address,
+        url,
+        own_url,
         token_file,
         chunks: dir.join("chunks"),
         ending,
@@ -133,6 +138,7 @@ pub async fn start(config: Config) -> Result<Hub, Error> {
         _rpc: rpc.flatten(),
         relay,
         sftp,
+        traces: shared.traces.clone(),
     })
 }
 
@@ -165,7 +171,7 @@ struct Opened {
     shared: Shared,
     drawing: Drawing,
     postman: Postman,
-    ended: figures::Ended,
+    ended_jobs: figures::Ended,
     courier: webhooks::Courier,
     token_file: PathBuf,
     journal_path: PathBuf,
@@ -201,12 +207,16 @@ fn open(
     let (heartbeat_ms, lease_ms) = (recovered.core.params().heartbeat_ms, recovered.core.params().lease_ms);
     let archive = Archive::open(&journal_path).map_err(wrong)?;
     let metrics = Arc::new(Metrics::new());
+    let hub = WorkerKey(data.signer.verifying_key().to_bytes());
+    let entered = runtime.enter();
+    let traces = Traces::open(config.traces.as_ref(), hub)?;
+    drop(entered);
     let logs_dir = dir.join("logs");
     let (log_writer, log_reader) = logs::open(&logs_dir, Arc::clone(&metrics)).map_err(folder(&logs_dir))?;
     // Numbers of events grow over restarts, and fit into the numbers of JSON.
     let (live, postman) = Live::new(crate::clock::wall_ms().saturating_mul(LIVE_NUMBERS_PER_MS));
     let attempts_path = dir.join("attempts.db");
-    let (attempt_notes, attempts) = attempts::open(&attempts_path, Arc::clone(&metrics), live.clone())
+    let (attempt_notes, attempts) = attempts::open(&attempts_path, Arc::clone(&metrics), live.clone(), traces.clone())
         .map_err(|source| Error::Records { path: attempts_path, source })?;
     let status = Arc::new(Status::default());
     let (handle, inbox) = channel(Arc::clone(&status));
@@ -217,9 +227,9 @@ fn open(
         webhooks::open(&hooks_path, config.webhooks_private, Arc::clone(&metrics), Arc::clone(&people))
             .map_err(|source| Error::Records { path: hooks_path, source })?;
     let figures_path = dir.join("figures.db");
-    let (figures, endings, ended) = figures::open(&figures_path, handle.clone(), archive.clone(), live.clone())
+    let (figures, endings, ended_jobs) = figures::open(&figures_path, handle.clone(), archive.clone(), live.clone())
         .map_err(|source| Error::Records { path: figures_path, source })?;
-    let (of_tests, tested) = (Arc::clone(&metrics), Arc::clone(&data));
+    let (of_tests, tested) = ((Arc::clone(&metrics), traces.clone()), Arc::clone(&data));
     let screener = Screener::open(dir, tested, handle.clone(), of_tests, runtime.clone(), stopping.clone())?;
     let rounds_path = dir.join("rounds.db");
     let rounds = Rounds::open(&rounds_path);
@@ -237,6 +247,7 @@ fn open(
         live: live.clone(),
         logs: log_writer,
         attempts: attempt_notes,
+        following: Following::new(traces.clone()),
         endings,
         webhooks: webhook_bell,
         metrics: Arc::clone(&metrics),
@@ -251,7 +262,7 @@ fn open(
         keeper: handle,
         tokens,
         people,
-        origin: Origin::new(config.url.clone(), false),
+        origin: Origin::new(config.url.clone(), config.tls.is_some()),
         behind_proxy: config.behind_proxy,
         data,
         screener,
@@ -262,23 +273,35 @@ fn open(
         logs: log_reader,
         attempts,
         live,
+        machines: Arc::default(),
         figures,
         answers,
         webhooks,
         money: None,
         metrics,
+        traces,
         prices: Prices::default(),
         heartbeat_ms,
         lease_ms,
         stopping,
     };
-    Ok(Opened { keeper, shared, drawing, postman, ended, courier, token_file, journal_path })
+    Ok(Opened { keeper, shared, drawing, postman, ended_jobs, courier, token_file, journal_path })
 }
 
 impl Hub {
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// What others write to reach it.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// What programs on its own machine write: never encrypted, and for nobody else to reach.
+    pub fn own_url(&self) -> &str {
+        &self.own_url
     }
 
     /// Where people bring data by SFTP, if they can.
@@ -302,6 +325,7 @@ impl Hub {
             // Its port is free afterwards.
             let _ = serving.await;
         }
+        self.traces.finish().await;
         // It would hold on to the store.
         drop(self.relay.take());
         self.let_go_of_the_store().await;

@@ -11,6 +11,7 @@ mod attempts;
 mod clock;
 mod config;
 mod data;
+mod doors;
 mod error;
 mod extra;
 mod figures;
@@ -22,6 +23,7 @@ mod keeper;
 mod live;
 mod lock;
 mod logs;
+mod machines;
 mod managed;
 mod metrics;
 pub mod money;
@@ -30,7 +32,9 @@ mod proof;
 mod screen;
 mod session;
 mod status;
+mod tls;
 mod token;
+mod traces;
 mod webhooks;
 
 pub use config::{Bucket, Config, SignUp, Site};
@@ -39,6 +43,7 @@ pub use extra::{Extra, Need, Place, Routes};
 pub use hub::{Hub, start};
 pub use inbox::Sftp;
 pub use managed::ManagedConfig;
+pub use tls::{Acme, CertificateError, DIRECTORY as ACME_DIRECTORY, Tls, TlsError};
 
 /// The OpenAPI document of the HTTP API, as JSON.
 pub fn openapi() -> String {

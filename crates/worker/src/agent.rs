@@ -4,11 +4,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
+use gleaner_wire::machine::MachineSettings;
 use gleaner_wire::{
-    Amount, AttemptId, BIDS_MAX, Cause, Finished, Held, Invitation, JobId, Micros, Outcome, Output, StartAttempt,
+    Amount, AttemptId, BIDS_MAX, Cause, DeviceOffer, Finished, Held, Invitation, JobId, Micros, Outcome, Output, StartAttempt,
     TaskSpec, ToWorker,
 };
 use tokio::sync::watch;
+use tracing::Instrument;
 
 use crate::bidding::Bidding;
 use crate::compare::{Comparison, Desk};
@@ -22,6 +24,8 @@ use crate::lane::{Lane, Shared};
 use crate::outbox::Outbox;
 use crate::owner::IdleGate;
 use crate::price::Market;
+use crate::steering::Steering;
+use crate::trail::Trails;
 use crate::watch::Cancels;
 
 /// The most specifications that a worker keeps; a hub forgets those of ended jobs.
@@ -53,6 +57,10 @@ pub struct Agent {
     pub(crate) earned: watch::Sender<Amount>,
     /// Its bids where tasks are sold by auction.
     pub(crate) bidding: Arc<Bidding>,
+    /// What the owner sets from afar.
+    pub(crate) steering: Arc<Steering>,
+    /// What is offered of each device.
+    devices: Vec<DeviceOffer>,
     /// What others ask, where the owner follows them.
     pub(crate) market: watch::Sender<Market>,
     /// What is asked for a second of each device.
@@ -89,7 +97,7 @@ impl Agent {
         outbox: Arc<Outbox>,
         hub: HubLink,
         (depot, group): (Arc<Depot>, String),
-        bidding: Bidding,
+        (bidding, steering, devices): (Bidding, Steering, Vec<DeviceOffer>),
     ) -> Self {
         let cancels = shared.cancels.clone();
         let (holdings, groups) = (Mutex::default(), Mutex::default());
@@ -111,6 +119,8 @@ impl Agent {
             group,
             earned: watch::Sender::default(),
             bidding: Arc::new(bidding),
+            steering: Arc::new(steering),
+            devices,
             market: watch::Sender::default(),
             prices: watch::Sender::default(),
         }
@@ -158,6 +168,11 @@ impl Agent {
         self.lanes.get(usize::from(device)).is_none_or(Lane::is_idle)
     }
 
+    /// Who hears how long things took.
+    pub fn trails(&self) -> &Trails {
+        &self.shared.trails
+    }
+
     /// Ends everything that runs. The devices' threads end when the agent is dropped.
     pub fn stop(&self) {
         self.cancels.cancel_all();
@@ -189,6 +204,7 @@ impl Agent {
             ToWorker::Invite(invitations) => self.on_invite(invitations),
             ToWorker::Reveal(asked) => self.bidding.open(&asked),
             ToWorker::Earned(earned) => self.note_earned(earned),
+            ToWorker::Set { number, settings } => self.on_set(number, settings),
             // Only the owner wants to know, and the session tells.
             ToWorker::Screened { .. } => {}
         }
@@ -197,6 +213,14 @@ impl Agent {
 
     fn note_earned(&self, earned: Amount) {
         self.earned.send_if_modified(|known| std::mem::replace(known, earned) != earned);
+    }
+
+    /// What the owner sets is kept on disk before it is answered.
+    fn on_set(self: &Arc<Self>, number: u64, settings: MachineSettings) {
+        let agent = Arc::clone(self);
+        tokio::task::spawn_blocking(move || {
+            agent.steering.answer(number, &settings, &agent.devices, &agent.bidding.least());
+        });
     }
 
     /// Bids are thought about beside everything else: the owner's own command may take its time.
@@ -227,6 +251,7 @@ impl Agent {
         let groups = self.groups();
         let mut holdings = self.holdings();
         for start in holdings.take(starts).ok_or(Breach::TooManyAttempts)? {
+            self.shared.trails.begin(&start);
             let key = (start.job, start.group);
             let Some(group) = groups.get(&key) else {
                 self.fail(start.attempt, Failure::new(Cause::HubFault, "the hub sent no specification of the task"));
@@ -258,18 +283,20 @@ impl Agent {
     async fn make_ready(self: Arc<Self>, group: Arc<Group>, starts: Vec<StartAttempt>) {
         let prepare = |start: StartAttempt| {
             let (agent, group) = (&self, &group);
-            async move {
+            let line = self.shared.trails.line(start.job, (start.group, start.index), start.attempt);
+            let ready = async move {
                 if agent.cancels.has(start.attempt) {
                     return agent.finish(start.attempt, Outcome::Cancelled);
                 }
                 if let Some(outputs) = start.compare {
                     return agent.compare(group, &start, outputs).await;
                 }
-                match agent.preparer.prepare(group, &start).await {
+                match agent.preparer.prepare(group, &start, &agent.shared.trails).await {
                     Ok(ready) => agent.lanes[usize::from(start.device)].push([ready]),
                     Err(failure) => agent.fail(start.attempt, failure),
                 }
-            }
+            };
+            ready.instrument(line)
         };
         stream::iter(starts).map(prepare).buffer_unordered(PREPARED_AT_A_TIME).collect::<()>().await;
     }
@@ -302,6 +329,7 @@ impl Agent {
     /// A cancel may come for an attempt that has ended here and was still held; nothing else would forget it.
     fn on_acknowledge(&self, batch: u64) {
         let released = self.holdings().acknowledge(batch);
+        self.shared.trails.end(&released);
         for attempt in released {
             self.cancels.forget(attempt);
         }
@@ -319,26 +347,30 @@ impl Agent {
 
 #[cfg(test)]
 mod tests {
+    use gleaner_client::HubAddress;
     use gleaner_wire::{ATTEMPTS_HELD_MAX, Millis};
     use tokio::sync::mpsc;
 
     use super::*;
     use crate::deliver::Delivery;
     use crate::images::Images;
+    use crate::trail::Trails;
 
     /// A worker without devices: whatever it starts fails at once.
     fn agent(dir: &std::path::Path) -> Arc<Agent> {
-        let hub = HubLink::new("http://127.0.0.1:9").expect("an address");
+        let hub = HubLink::new(&HubAddress::parse("http://127.0.0.1:9", None).expect("an address")).expect("a client");
         let key = ed25519_dalek::SigningKey::from_bytes(&[1; 32]);
         let depot = Arc::new(Depot::with_limit(dir, key, hub.clone(), 1 << 20).expect("opens"));
         let (outbox, cancels) = (Arc::new(Outbox::default()), Arc::new(Cancels::default()));
         let runtime = tokio::runtime::Handle::current();
-        let delivery = Delivery::new(runtime, depot.clone(), outbox.clone(), cancels.clone(), None);
+        let delivery = Delivery::new(runtime, depot.clone(), outbox.clone(), cancels.clone(), None, Trails::default());
         let logs = mpsc::channel(1).0;
-        let shared = Arc::new(Shared { delivery, cancels, logs: logs.clone(), idle: Arc::default() });
+        let shared = Arc::new(Shared { delivery, cancels, logs: logs.clone(), idle: Arc::default(), trails: Trails::default() });
         let preparer = Preparer::new(depot.clone(), hub.clone(), None, Images::new(None, logs));
         let bidding = Bidding::new(gleaner_wire::WorkerKey([1; 32]), gleaner_machine::Bid::Fixed, Vec::new());
-        Arc::new(Agent::new(Vec::new(), preparer, shared, outbox, hub, (depot, String::new()), bidding))
+        let steering = Steering::open(dir, gleaner_machine::Preferences::default(), false);
+        let set = (bidding, steering, Vec::new());
+        Arc::new(Agent::new(Vec::new(), preparer, shared, outbox, hub, (depot, String::new()), set))
     }
 
     fn start(attempts: impl IntoIterator<Item = u64>) -> ToWorker {

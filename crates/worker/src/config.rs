@@ -3,22 +3,27 @@ use std::path::PathBuf;
 
 use std::time::Duration;
 
+use gleaner_client::Token;
+use gleaner_client::HubAddress;
 use gleaner_machine::Preferences;
 use gleaner_wire::{Address, Amount, Offer, Runtime, WorkerId};
 
 /// How a worker runs.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The hub's address, `http://HOST:PORT`.
-    pub hub: String,
+    /// The hub's address, and who may vouch for it.
+    pub hub: HubAddress,
     /// Where the worker keeps its key, its store of sealed chunks and its scratch files.
     pub dir: PathBuf,
     /// The name its owner gave it.
     pub name: String,
     /// The region it is in.
     pub region: String,
-    /// The account that is paid, on a hub that settles on a chain.
-    pub provider: Option<Address>,
+    /// Who is paid, on a hub that settles on a chain.
+    pub provider: Option<Provider>,
+    /// A token of the account that this machine is to be counted as, with the scope `provide`. Whoever has that account sees
+    /// the machine, and sets its price and hours.
+    pub account_token: Option<Token>,
     /// What others ask at the start, for owners who follow the market.
     pub market: crate::Market,
     /// WebAssembly programs that run at a time; 0 does not offer the processor.
@@ -43,8 +48,19 @@ pub struct Config {
     pub gvisor: bool,
     /// When the machine is its owner's, and what it costs.
     pub preferences: Preferences,
+    /// Where spans of what it does go, if anywhere.
+    pub traces: Option<gleaner_trace::Config>,
     /// How it lies, for people and tests that want to see a liar caught.
     pub lie: Option<crate::Lie>,
+}
+
+/// Who is paid for a worker's results and stands behind them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Provider {
+    /// Its account.
+    pub account: Address,
+    /// Its word that this worker is its own on this hub, which the hub asks for; only wallets and hubs know what it means.
+    pub proof: Vec<u8>,
 }
 
 /// Something that happened to a worker, for its owner to see.
@@ -63,6 +79,16 @@ pub enum Report {
     Connected {
         /// Its number on this hub.
         worker: WorkerId,
+    },
+    /// The hub does not take the account's token; the worker goes on without it.
+    Unpaired {
+        /// Why.
+        why: String,
+    },
+    /// The owner has set something through the hub.
+    Set {
+        /// What is in force now.
+        what: String,
     },
     /// The connection is lost, or there is none yet.
     Reconnecting {
@@ -155,6 +181,9 @@ pub enum Error {
     /// The price of electricity makes no sense.
     #[error("the tariff makes no sense: {0}")]
     Tariff(gleaner_machine::energy::TariffError),
+    /// Spans of what it does cannot be sent.
+    #[error("spans of the work cannot be sent: name a collector with --otlp")]
+    Traces(#[from] gleaner_trace::Error),
     /// The hub does not let the worker in.
     #[error("the hub refused this worker: {0}")]
     Refused(String),

@@ -3,15 +3,18 @@
 use std::sync::Arc;
 
 use gleaner_data::seal::{Keys, SHORT_BYTES_MAX};
+use gleaner_trace::Stage;
 use gleaner_wire::{AttemptId, Cause, Finished, JobId, Outcome, Output, TaskSpec};
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tracing::Instrument;
 
 use crate::depot::Depot;
 use crate::failure::{End, Failure, Run};
 use crate::lies::{Liar, Lie};
 use crate::outbox::Outbox;
 use crate::product::Product;
+use crate::trail::Trails;
 use crate::watch::Cancels;
 
 /// Output that waits in memory to be stored, in KiB. A program that ends when it is full waits with its slot.
@@ -26,6 +29,8 @@ pub struct Sealing {
     pub attempt: AttemptId,
     /// The job it belongs to.
     pub job: JobId,
+    /// The position of its `[[task]]` in the job, and the element.
+    pub element: (u16, u32),
     /// The number that its element stands for.
     pub place: u64,
     /// What seals its output.
@@ -65,6 +70,7 @@ pub struct Delivery {
     stores: Arc<Semaphore>,
     /// Only where the owner asked for one.
     liar: Option<Liar>,
+    trails: Trails,
 }
 
 impl Delivery {
@@ -75,6 +81,7 @@ impl Delivery {
         outbox: Arc<Outbox>,
         cancels: Arc<Cancels>,
         lie: Option<Lie>,
+        trails: Trails,
     ) -> Self {
         let memory = Arc::new(Semaphore::new(WAITING_KIB_MAX as usize));
         Self {
@@ -85,6 +92,7 @@ impl Delivery {
             memory,
             stores: Arc::new(Semaphore::new(STORES_AT_A_TIME)),
             liar: lie.map(Liar::new),
+            trails,
         }
     }
 
@@ -112,13 +120,17 @@ impl Delivery {
         let Some(room) = self.wait_for_room(&product) else { return };
         let (depot, outbox, cancels, stores) =
             (self.depot.clone(), self.outbox.clone(), self.cancels.clone(), self.stores.clone());
-        self.runtime.spawn(async move {
+        let (trails, begun) = (self.trails.clone(), self.trails.now());
+        let line = trails.line(of.job, of.element, attempt);
+        let storing = async move {
             let turn = stores.acquire_owned().await;
             let outcome = depot.deliver(of.job, product, of.keys).await.map_or_else(failed, Outcome::Done);
             drop((room, turn));
+            trails.passed(attempt, Stage::Store, begun);
             cancels.forget(attempt);
             outbox.push(finished(outcome), true);
-        });
+        };
+        self.runtime.spawn(storing.instrument(line));
     }
 
     /// Only a liar changes what it is asked to do.

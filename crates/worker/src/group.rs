@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 use gleaner_data::seal::{DatasetKey, Keys};
+use gleaner_trace::Stage;
 use gleaner_wire::{
     AttemptId, Cause, DataRef, Extent, Hash, InputSpec, JobId, Millis, Output, StartAttempt, TaskSpec, Work,
 };
@@ -16,6 +17,7 @@ use crate::depot::{Depot, GroupKeys, Opened};
 use crate::failure::Failure;
 use crate::hub_link::HubLink;
 use crate::images::Images;
+use crate::trail::Trails;
 use crate::wasm::{PROGRAM_BYTES_MAX, Program, Wasm};
 use crate::wgsl::SOURCE_BYTES_MAX;
 
@@ -32,7 +34,8 @@ pub struct Group {
     pub job: JobId,
     /// What its elements are.
     pub spec: TaskSpec,
-    number: u16,
+    /// Its position in the job.
+    pub number: u16,
     keys: OnceCell<GroupKeys>,
     program: OnceCell<ReadyProgram>,
     inputs: OnceCell<SharedInputs>,
@@ -221,15 +224,24 @@ impl Preparer {
     }
 
     /// Makes an attempt ready.
-    pub async fn prepare(&self, group: &Arc<Group>, start: &StartAttempt) -> Result<Ready, Failure> {
-        let keys = self.keys(group).await?;
+    pub async fn prepare(&self, group: &Arc<Group>, start: &StartAttempt, trails: &Trails) -> Result<Ready, Failure> {
+        let begun = trails.now();
+        let keys = self.keys(group).await;
+        trails.passed(start.attempt, Stage::Keys, begun);
+        let (keys, begun) = (keys?, trails.now());
+        let ready = self.fetch(group, start, keys).await;
+        trails.passed(start.attempt, Stage::Fetch, begun);
+        ready
+    }
+
+    async fn fetch(&self, group: &Arc<Group>, start: &StartAttempt, keys: &GroupKeys) -> Result<Ready, Failure> {
         let program = group.program.get_or_try_init(|| Box::pin(self.program(group, keys, start.attempt))).await?;
         let inputs = self.inputs(group, start).await?;
         let checkpoint = match start.checkpoint {
             Some(saved) => Some(self.checkpoint(group, keys, saved, start.index).await?),
             None => None,
         };
-        tracing::debug!(job = %group.job, group = group.number, index = start.index, "an attempt is ready to run");
+        tracing::debug!("an attempt is ready to run");
         Ok(group.attempt(start, program, keys, inputs, checkpoint))
     }
 

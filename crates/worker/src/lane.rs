@@ -5,6 +5,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use gleaner_trace::Stage;
 use gleaner_wire::{AttemptId, Cause, Extent, Limits, Micros, Work};
 use tokio::sync::mpsc;
 
@@ -15,6 +16,7 @@ use crate::failure::{End, Failure, Run};
 use crate::group::{Ready, ReadyProgram};
 use crate::log::{Log, Piece};
 use crate::owner::IdleGate;
+use crate::trail::Trails;
 use crate::wasm::{Call, Ticking, Wasm};
 use crate::watch::{Cancels, Watch};
 use crate::wgsl::{self, Adapter, Launcher, Supervisor};
@@ -46,6 +48,8 @@ pub struct Shared {
     pub logs: mpsc::Sender<Piece>,
     /// The owner's idle command, which makes room for tasks.
     pub idle: Arc<IdleGate>,
+    /// Who hears how long things took.
+    pub trails: Trails,
 }
 
 #[derive(Default)]
@@ -200,11 +204,13 @@ fn work(queue: &Queue, engine: Engine, shared: &Shared) {
     while let Some((ready, last)) = queue.next(&mut hands) {
         let (of, attempt) = (sealing(&ready), ready.attempt);
         shared.idle.make_room();
+        let begun = shared.trails.now();
         let run = catch_unwind(AssertUnwindSafe(|| hands.run(&ready, shared, &|| queue.ended(attempt))))
             .unwrap_or_else(|_| Run {
                 ran: Micros(0),
                 end: End::Failed(Failure::new(Cause::DeviceFault, "the worker itself failed on this attempt")),
             });
+        shared.trails.passed(attempt, Stage::Run, begun);
         shared.delivery.hand_over(of, run, last);
         queue.ended(attempt);
     }
@@ -247,14 +253,19 @@ impl Hands {
             }
             ReadyProgram::Container(image) => {
                 let Some(cells) = &self.cells else { return wrong_device() };
-                cells.run_container(image, task(ready, shared, freed))
+                line(ready, shared).in_scope(|| cells.run_container(image, task(ready, shared, freed)))
             }
             ReadyProgram::Blender(project) => {
                 let Some(cells) = &self.cells else { return wrong_device() };
-                cells.run_blender(project, task(ready, shared, freed))
+                line(ready, shared).in_scope(|| cells.run_blender(project, task(ready, shared, freed)))
             }
         }
     }
+}
+
+/// What lines of the log say while it runs. Programs in cells are worth it; the others end within moments, in silence.
+fn line(ready: &Ready, shared: &Shared) -> tracing::Span {
+    shared.trails.line(ready.group.job, (ready.group.number, ready.index), ready.attempt)
 }
 
 fn wrong_device() -> Run {
@@ -264,7 +275,8 @@ fn wrong_device() -> Run {
 
 fn sealing(ready: &Ready) -> Sealing {
     let place = ready.group.spec.extent.value(ready.index);
-    Sealing { attempt: ready.attempt, job: ready.group.job, place, keys: Arc::clone(&ready.keys) }
+    let (job, element) = (ready.group.job, (ready.group.number, ready.index));
+    Sealing { attempt: ready.attempt, job, element, place, keys: Arc::clone(&ready.keys) }
 }
 
 fn watch(ready: &Ready, shared: &Shared) -> Watch {

@@ -37,8 +37,10 @@ mod price;
 mod run;
 mod self_test;
 mod session;
+mod steering;
+mod trail;
 
-pub use config::{Config, Error, Report};
+pub use config::{Config, Error, Provider, Report};
 pub use depot::OpenFile;
 pub use doctor::{Finding, State, doctor};
 pub use gleaner_machine as machine;

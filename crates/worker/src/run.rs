@@ -3,6 +3,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gleaner_machine::preferences::Price;
+use gleaner_trace::{Service, Tracer};
 use gleaner_wire::DeviceOffer;
 use tokio::sync::{mpsc, watch};
 
@@ -23,6 +24,8 @@ use crate::owner::{self, IdleGate, Watching};
 use crate::price;
 use crate::self_test::{Tested, self_test};
 use crate::session::{Ended, Sessions, stopped};
+use crate::steering::Steering;
+use crate::trail::Trails;
 use crate::watch::Cancels;
 
 const DELAY_FIRST: Duration = Duration::from_millis(100);
@@ -31,12 +34,18 @@ const DELAY_MAX: Duration = Duration::from_secs(10);
 /// Runs a worker until `stop` becomes true or the hub refuses it. A lost connection is made again; what runs goes
 /// on meanwhile.
 pub async fn run(
-    config: Config,
+    mut config: Config,
     mut stop: watch::Receiver<bool>,
     report: impl Fn(Report) + Send + Sync + 'static,
 ) -> Result<(), Error> {
     let identity = Identity::open(&config.dir)?;
     let hub = HubLink::new(&config.hub)?;
+    let steering = Steering::open(&config.dir, config.preferences.clone(), config.account_token.is_some());
+    config.preferences = steering.in_force().borrow().clone();
+    if config.preferences.price == Price::Market && config.market.is_empty() {
+        // The owner's last word was to follow it. A hub that does not answer now is tried again.
+        config.market = price::market(&config.hub).await.unwrap_or_default();
+    }
     let testing = config.clone();
     let runtime = tokio::runtime::Handle::current();
     let tested = tokio::task::spawn_blocking(move || self_test(&testing, &runtime)).await;
@@ -51,7 +60,7 @@ pub async fn run(
     let report = Arc::new(report);
     let devices = tested.devices.clone();
     let prices = offer.devices.iter().map(|device| device.price_per_second).collect();
-    let (agent, mut logs) = assemble(&config, &identity, tested, hub).await?;
+    let (agent, mut logs) = assemble(&config, &identity, tested, hub, steering).await?;
     agent.prices.send_replace(prices);
     agent.market.send_replace(config.market.clone());
     match line::measure(&config.hub).await {
@@ -59,12 +68,23 @@ pub async fn run(
         Err(error) => tracing::debug!(%error, "the line to the hub was not measured"),
     }
     let watching = watch_owner(&config, (devices, offer.devices.clone()), &agent, report.clone()).await?;
-    let sessions = Sessions { url: &config.hub, identity: &identity, offer: &offer, agent: &agent, report: &*report };
+    let owner_proof = config.provider.as_ref().map_or(&[][..], |provider| &provider.proof);
+    let account_token = watch::Sender::new(config.account_token.clone());
+    let sessions = Sessions {
+        hub: &config.hub,
+        identity: &identity,
+        offer: &offer,
+        owner_proof,
+        account_token: &account_token,
+        agent: &agent,
+        report: &*report,
+    };
     let ended = tokio::select! {
         ended = stay_connected(&sessions, &mut logs, &mut stop) => ended,
-        () = price::follow(&config.hub, &agent.market), if config.preferences.price == Price::Market => Ok(()),
+        () = price::follow(&config.hub, &agent.market, agent.steering.in_force()) => Ok(()),
     };
     agent.stop();
+    agent.trails().finish().await;
     // First, so that the idle command is gone with the worker.
     drop(tokio::task::spawn_blocking(move || drop(watching)).await);
     // Devices' threads are waited for, so that no kernel process outlives the worker.
@@ -77,16 +97,20 @@ async fn assemble(
     identity: &Identity,
     tested: Tested,
     hub: HubLink,
+    steering: Steering,
 ) -> Result<(Arc<Agent>, mpsc::Receiver<Piece>), Error> {
     let depot = Arc::new(Depot::open(&config.dir, identity.key(), hub.clone())?);
     let (outbox, cancels) = (Arc::new(Outbox::default()), Arc::new(Cancels::default()));
     let runtime = tokio::runtime::Handle::current();
-    let delivery = Delivery::new(runtime, depot.clone(), outbox.clone(), cancels.clone(), config.lie);
+    let service = || Service { name: "gleaner-worker", instance: identity.public().to_string() };
+    let tracer = config.traces.as_ref().map(|traces| Tracer::start(traces, service())).transpose()?;
+    let trails = Trails::told_to(tracer);
+    let delivery = Delivery::new(runtime, depot.clone(), outbox.clone(), cancels.clone(), config.lie, trails.clone());
     let (log_sender, logs) = mpsc::channel(PIECES_WAITING_MAX);
     let idle = Arc::new(IdleGate::default());
     let images = Images::new(tested.cells, log_sender.clone());
     images.look().await;
-    let shared = Arc::new(Shared { delivery, cancels, logs: log_sender, idle });
+    let shared = Arc::new(Shared { delivery, cancels, logs: log_sender, idle, trails });
     let lanes = tested
         .engines
         .iter()
@@ -98,7 +122,8 @@ async fn assemble(
     let floor = |cards: &Vec<_>| price::floor(&config.preferences, cards.iter().map(|card| (card, None)));
     let floors = tested.devices.iter().map(floor).collect::<Result<_, _>>().map_err(Error::Tariff)?;
     let bidding = Bidding::new(identity.public(), config.preferences.bid.clone(), floors);
-    Ok((Arc::new(Agent::new(lanes, preparer, shared, outbox, hub, (depot, tested.group), bidding)), logs))
+    let set = (bidding, steering, tested.offer.devices);
+    Ok((Arc::new(Agent::new(lanes, preparer, shared, outbox, hub, (depot, tested.group), set)), logs))
 }
 
 /// Looks for the owner before any work comes, and goes on looking.

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
+use gleaner_client::{HubAddress, Token};
+use gleaner_wire::api::Problem;
 use gleaner_wire::{
     Finished, HELD_MAX, MESSAGE_BYTES_MAX, Millis, Offer, Outcome, PROTOCOL, ToHub, ToWorker, WorkerId, WorkerKey,
     decode, encode,
@@ -13,15 +15,19 @@ use gleaner_wire::{
 use tokio::net::TcpStream;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
-use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+use tokio_tungstenite::tungstenite::http::HeaderValue;
+use tokio_tungstenite::tungstenite::http::header::AUTHORIZATION;
+use tokio_tungstenite::tungstenite::{self, Message};
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
-use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async_with_config};
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async_tls_with_config};
 
 use crate::agent::Agent;
 use crate::config::Report;
 use crate::identity::Identity;
 use crate::log::{PIECES_WAITING_MAX, Piece};
 use crate::outbox::batches;
+use crate::steering;
 
 /// How long a hub may take to let a worker in.
 const HANDSHAKE_TIME_MAX: Duration = Duration::from_secs(20);
@@ -63,11 +69,15 @@ pub enum Ended {
 /// What every session of a worker shares.
 pub struct Sessions<'a> {
     /// The hub's address.
-    pub url: &'a str,
+    pub hub: &'a HubAddress,
     /// Who the worker is.
     pub identity: &'a Identity,
     /// What it offers.
     pub offer: &'a Offer,
+    /// Its provider's word that it is its own; empty if it names none.
+    pub owner_proof: &'a [u8],
+    /// The token of the account that it is counted as, until a hub does not take it.
+    pub account_token: &'a watch::Sender<Option<Token>>,
     /// What it does.
     pub agent: &'a Arc<Agent>,
     /// Whom it tells.
@@ -100,6 +110,7 @@ impl Sessions<'_> {
             Err(ended) => return ended,
         };
         (self.report)(Report::Connected { worker: welcome.worker });
+        self.agent.trails().at(welcome.hub, welcome.worker);
         self.agent.hub.connect(welcome.token);
         let silence_max = welcome.heartbeat * (UNANSWERED_MAX + 1);
         let ended = tokio::select! {
@@ -120,8 +131,13 @@ impl Sessions<'_> {
         config.max_write_buffer_size = 4 * MESSAGE_BYTES_MAX;
         config.max_message_size = Some(MESSAGE_BYTES_MAX);
         config.max_frame_size = Some(MESSAGE_BYTES_MAX);
-        let url = format!("{}/worker/v1", self.url.replacen("http://", "ws://", 1).trim_end_matches('/'));
-        let (socket, _) = connect_async_with_config(url, Some(config), true).await.map_err(lost)?;
+        let mut request = self.hub.socket_url("/worker/v1").into_client_request().map_err(lost)?;
+        let token = self.account_token.borrow().as_ref().map(|token| token.bearer().parse::<HeaderValue>());
+        if let Some(token) = token.transpose().map_err(lost)? {
+            request.headers_mut().insert(AUTHORIZATION, token);
+        }
+        let connected = connect_async_tls_with_config(request, Some(config), true, Some(self.hub.connector())).await;
+        let (socket, _) = connected.map_err(|error| self.not_connected(&error))?;
         let (mut sink, mut stream) = socket.split();
         let nonce = match next_message(&mut stream).await? {
             ToWorker::Challenge { protocol: PROTOCOL, nonce } => nonce,
@@ -142,13 +158,15 @@ impl Sessions<'_> {
             | ToWorker::Invite(_)
             | ToWorker::Reveal(_)
             | ToWorker::Yield { .. }
-            | ToWorker::Earned(_) => return Err(lost(NO_SENSE)),
+            | ToWorker::Earned(_)
+            | ToWorker::Set { .. } => return Err(lost(NO_SENSE)),
         };
         let hello = ToHub::Hello {
             protocol: PROTOCOL,
             key: self.identity.public(),
             signature: self.identity.sign(&nonce),
             offer: self.offer_now(),
+            owner_proof: self.owner_proof.to_vec(),
             resting: self.agent.resting.borrow().clone(),
             held: self.agent.holdings().list(),
         };
@@ -170,8 +188,21 @@ impl Sessions<'_> {
             | ToWorker::Invite(_)
             | ToWorker::Reveal(_)
             | ToWorker::Yield { .. }
-            | ToWorker::Earned(_) => Err(lost(NO_SENSE)),
+            | ToWorker::Earned(_)
+            | ToWorker::Set { .. } => Err(lost(NO_SENSE)),
         }
+    }
+
+    /// Why there is no connection. An account's token that is not taken is not shown again: the work goes on without it.
+    fn not_connected(&self, error: &tungstenite::Error) -> Ended {
+        let tungstenite::Error::Http(response) = error else { return lost(error) };
+        if matches!(response.status().as_u16(), 401 | 403) && self.account_token.send_replace(None).is_some() {
+            let problem = response.body().as_deref().and_then(|body| serde_json::from_slice::<Problem>(body).ok());
+            let why = problem.map_or_else(|| response.status().to_string(), |problem| problem.detail);
+            self.agent.steering.unpair();
+            (self.report)(Report::Unpaired { why });
+        }
+        lost(error)
     }
 
     /// The offer at the prices of the moment.
@@ -219,7 +250,7 @@ impl Sessions<'_> {
         let mut pieces = VecDeque::new();
         let mut beats = interval(heartbeat);
         beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let (mut holdings, mut told) = (interval(HOLDINGS_TIME), Vec::new());
+        let (mut holdings, mut told, mut reported) = (interval(HOLDINGS_TIME), Vec::new(), None);
         holdings.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut resting = self.agent.resting.subscribe();
         let mut prices = self.agent.prices.subscribe();
@@ -250,12 +281,23 @@ impl Sessions<'_> {
                         told.clone_from(&held);
                         send(&mut sink, &ToHub::Holds(held)).await?;
                     }
+                    let report = self.agent.steering.report();
+                    if reported.as_ref() != Some(&report) {
+                        send(&mut sink, &ToHub::Machine(report.clone())).await?;
+                        reported = Some(report);
+                    }
                 }
                 Ok(()) = resting.changed() => {
                     let devices = resting.borrow_and_update().clone();
                     send(&mut sink, &ToHub::Resting(devices)).await?;
                 }
                 message = self.agent.bidding.next() => send(&mut sink, &message).await?,
+                message = self.agent.steering.next() => {
+                    if let ToHub::Set { answer: Ok(report), .. } = &message {
+                        (self.report)(Report::Set { what: steering::in_words(report) });
+                    }
+                    send(&mut sink, &message).await?;
+                }
                 Ok(()) = prices.changed() => {
                     let prices = prices.borrow_and_update().clone();
                     send(&mut sink, &ToHub::Prices(prices)).await?;
@@ -291,6 +333,7 @@ impl Sessions<'_> {
         }
         let failed = results.iter().filter(|result| matches!(result.outcome, Outcome::Failed { .. })).count() as u64;
         let done = results.iter().filter(|result| matches!(result.outcome, Outcome::Done(_))).count() as u64;
+        self.agent.trails().tell(&results);
         // All batches are numbered before the first is sent: what a lost connection leaves is sent again.
         let numbered = batches(results).into_iter().map(|results| {
             let batch = self.agent.holdings().finish(results.clone());

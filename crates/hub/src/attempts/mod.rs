@@ -11,6 +11,7 @@ mod tests;
 
 use crate::live::Live;
 use crate::metrics::Metrics;
+use crate::traces::Traces;
 use gleaner_core::Placed;
 use gleaner_wire::progress::AttemptState;
 use gleaner_wire::{AttemptId, Cause, JobId, Millis, WorkerId};
@@ -111,8 +112,13 @@ pub(crate) struct Reader {
 }
 
 /// Opens the file and starts the thread that writes it.
-pub(crate) fn open(path: &Path, metrics: Arc<Metrics>, live: Live) -> Result<(Notes, Reader), rusqlite::Error> {
-    let recorder = Recorder::new(Store::open(path)?, live);
+pub(crate) fn open(
+    path: &Path,
+    metrics: Arc<Metrics>,
+    live: Live,
+    traces: Traces,
+) -> Result<(Notes, Reader), rusqlite::Error> {
+    let recorder = Recorder::new(Store::open(path)?, live, traces);
     let (sender, receiver) = sync_channel(MESSAGES_WAITING_MAX);
     let thread = std::thread::Builder::new().name("hub-attempts".to_owned());
     let started = thread.spawn(move || recorder.run(&receiver));

@@ -3,7 +3,9 @@ use super::changes::Changes;
 use super::store::Store;
 use super::{End, Listed, Message, Note, PER_JOB_MAX, Record};
 use crate::live::Live;
+use crate::traces::Traces;
 use gleaner_core::Placed;
+use gleaner_trace::Selection;
 use gleaner_wire::{AttemptId, JobId, Millis};
 use std::collections::{HashMap, VecDeque};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -15,6 +17,8 @@ const FLUSH_AFTER: Duration = Duration::from_millis(200);
 pub(super) struct Recorder {
     store: Store,
     changes: Changes,
+    traces: Traces,
+    selection: Selection,
     /// What runs, by the slot that is in its number.
     running: Vec<Option<Placed>>,
     /// Ended and not on disk yet, by job.
@@ -49,9 +53,10 @@ pub(super) fn record(placed: &Placed, ended: Option<(Millis, End)>) -> Record {
 }
 
 impl Recorder {
-    pub(super) fn new(store: Store, live: Live) -> Self {
+    pub(super) fn new(store: Store, live: Live, traces: Traces) -> Self {
         let (running, ended, flushed) = (Vec::new(), HashMap::new(), Instant::now());
-        Self { store, changes: Changes::new(live), running, ended, flushed }
+        let selection = Selection::default();
+        Self { store, changes: Changes::new(live), traces, selection, running, ended, flushed }
     }
 
     /// Runs until nobody can send any more; then everything is on disk.
@@ -104,6 +109,7 @@ impl Recorder {
         if self.changes.are_watched(placed.job) {
             self.changes.note(placed.job, &record(&placed, Some((at, end))), None);
         }
+        self.trace(&placed, at, end);
         let Self { store, ended, .. } = self;
         let of_job = ended.entry(placed.job).or_insert_with(|| {
             // A file that cannot be read starts over: the numbers only say how many are gone.
@@ -114,6 +120,18 @@ impl Recorder {
             of_job.attempts.pop_front();
         }
         of_job.attempts.push_back((of_job.last, placed, at, end));
+    }
+
+    /// Tells how an attempt ended: to the log where it did not deliver, and to a collector where there is one.
+    fn trace(&mut self, placed: &Placed, at: Millis, end: End) {
+        let Placed { attempt, job, group, index, worker, .. } = *placed;
+        if let End::Failed(cause) = end {
+            let trace_id = self.traces.id(job);
+            tracing::debug!(%job, group, index, %attempt, %worker, %trace_id, %cause, "an attempt failed");
+        }
+        if self.traces.are_wanted() && self.selection.takes(job, (group, index), end == End::Done) {
+            self.traces.attempt(placed, at, end);
+        }
     }
 
     /// The result of an attempt that ended before was found wrong.

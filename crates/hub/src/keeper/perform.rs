@@ -5,7 +5,7 @@ use crate::screen::Screen;
 use gleaner_core::Effect;
 use gleaner_wire::api::{Live, Submitted};
 use gleaner_wire::webhook::JobEvent;
-use gleaner_wire::{AttemptId, JobId, Runtime, ToWorker, WorkerId};
+use gleaner_wire::{AttemptId, JobId, Runtime, StartAttempt, ToWorker, WorkerId};
 
 impl Keeper {
     /// Performs the effects of a batch, in order. Messages to workers are collected and leave at the end of the turn.
@@ -17,15 +17,16 @@ impl Keeper {
                 Effect::StartAttempt { worker, attempt } => {
                     if let Some(start) = self.core.start_message(attempt) {
                         let job = start.job;
+                        self.note_started(worker, &start);
                         if self.outboxes.start(worker, start) {
                             self.engage(worker, job);
                         }
-                        self.note_started(job, attempt);
                     }
                 }
                 Effect::CancelAttempt { worker, attempt } => {
                     self.outboxes.cancel(worker, attempt);
                     self.attempts.ended(attempt, End::Cancelled);
+                    self.following.cancelled(attempt);
                 }
                 Effect::YieldAttempt { worker, attempt, by_ms } => {
                     self.outboxes.say(worker, [ToWorker::Yield { attempt, by_ms }]);
@@ -49,9 +50,13 @@ impl Keeper {
                     }
                 }
                 Effect::LockOrder { .. } | Effect::Accuse { .. } => self.bell.ring(),
-                Effect::DrawRound { round } => self.draw(round),
+                Effect::DrawRound { round } => {
+                    self.following.round_closed(round);
+                    self.draw(round);
+                }
                 Effect::AcceptJob { ticket, job, tasks, reserved } => {
                     self.ring_submitted(job);
+                    self.following.accepted(job, &self.core);
                     if let Some(answer) = self.submissions.remove(&ticket) {
                         // A requester that has gone away finds its job by its idempotency key.
                         let _ = answer.send(Ok(Submitted { job, tasks, reserved }));
@@ -73,6 +78,7 @@ impl Keeper {
                     self.outboxes.forget(job);
                     self.logs.close(job);
                     self.ring_ended(job);
+                    self.following.ended(job, &self.core);
                     self.to_archive.push_back(job);
                 }
             }
@@ -154,9 +160,11 @@ impl Keeper {
     }
 
     /// Notes that an attempt runs, with what people call it where somebody watches.
-    fn note_started(&mut self, job: JobId, attempt: AttemptId) {
-        let Some(placed) = self.core.placed(attempt) else { return };
-        let worker = self.announcer.watches(job).then(|| self.core.worker_name(placed.worker)).flatten();
+    fn note_started(&mut self, on: WorkerId, start: &StartAttempt) {
+        let Some(placed) = self.core.placed(start.attempt) else {
+            return self.following.check_started(on, start);
+        };
+        let worker = self.announcer.watches(start.job).then(|| self.core.worker_name(placed.worker)).flatten();
         self.attempts.started(placed, worker.map(str::to_owned));
     }
 }

@@ -17,6 +17,7 @@ use crate::money::Bell;
 use crate::proof::Drawer;
 use crate::screen::Screener;
 use crate::status::Status;
+use crate::traces::Following;
 use crate::webhooks;
 use gleaner_core::{Core, Effect, Event, Session, Ticket};
 use gleaner_wire::api::Submitted;
@@ -61,6 +62,7 @@ pub(crate) struct Parts {
     pub(crate) live: Live,
     pub(crate) logs: LogWriter,
     pub(crate) attempts: Notes,
+    pub(crate) following: Following,
     pub(crate) endings: Endings,
     pub(crate) webhooks: webhooks::Bell,
     pub(crate) metrics: Arc<Metrics>,
@@ -94,6 +96,7 @@ pub(crate) struct Keeper {
     pub(super) announcer: Announcer,
     pub(super) logs: LogWriter,
     pub(super) attempts: Notes,
+    pub(super) following: Following,
     pub(super) endings: Endings,
     pub(super) webhooks: webhooks::Bell,
     pub(super) timer: Timer,
@@ -161,6 +164,7 @@ impl Keeper {
             announcer: Announcer::new(parts.live),
             logs: parts.logs,
             attempts: parts.attempts,
+            following: parts.following,
             endings: parts.endings,
             webhooks: parts.webhooks,
             timer: Timer::default(),
@@ -245,8 +249,10 @@ impl Keeper {
             return Ok(());
         }
         self.attempts.is_now(batch.at);
+        self.following.is_now(batch.at);
         for event in batch.events {
             self.note_delivered(&event);
+            self.following.see(&event, &self.core);
             self.core.apply(batch.at, event, &mut self.effects);
         }
         self.perform();

@@ -9,6 +9,7 @@ use super::settle::Tries;
 use super::{Money, Trouble};
 use crate::keeper::Handle;
 use crate::proof::Receipts;
+use crate::traces::Traces;
 use gleaner_chain::order::Settlement;
 use gleaner_core::{ChainTerms, Event};
 use gleaner_wire::{Address, JobId};
@@ -43,12 +44,14 @@ pub(super) struct Clerk {
     pub(super) busy: bool,
     /// What shows that somebody was wrong.
     receipts: Receipts,
+    /// Who hears that orders are settled.
+    pub(super) traces: Traces,
     /// Whose wrong answers in which job are written down already.
     charged: BTreeSet<(JobId, Address)>,
 }
 
 impl Clerk {
-    pub(super) fn new(money: Arc<Money>, keeper: Handle, receipts: Receipts) -> Self {
+    pub(super) fn new(money: Arc<Money>, keeper: Handle, receipts: Receipts, traces: Traces) -> Self {
         Self {
             money,
             keeper,
@@ -60,6 +63,7 @@ impl Clerk {
             prosecution: Prosecution::default(),
             busy: false,
             receipts,
+            traces,
             charged: BTreeSet::new(),
         }
     }

@@ -56,6 +56,7 @@ use tokio::sync::watch;
 use crate::journal::{self, Archive};
 use crate::keeper::{Handle, Unavailable};
 use crate::proof::Receipts;
+use crate::traces::Traces;
 
 /// The hub's money: what requests ask of it, and what the clerk works with.
 pub(crate) struct Money {
@@ -130,9 +131,15 @@ pub(crate) enum Trouble {
 
 impl Money {
     /// Sets the clerk to work, until the hub stops.
-    pub(crate) fn start(self: &Arc<Self>, keeper: Handle, receipts: Receipts, stopping: watch::Receiver<bool>) {
+    pub(crate) fn start(
+        self: &Arc<Self>,
+        keeper: Handle,
+        receipts: Receipts,
+        traces: Traces,
+        stopping: watch::Receiver<bool>,
+    ) {
         self.desk.start(stopping.clone());
-        tokio::spawn(Clerk::new(Arc::clone(self), keeper, receipts).run(stopping));
+        tokio::spawn(Clerk::new(Arc::clone(self), keeper, receipts, traces).run(stopping));
     }
 
     /// Refuses an order that is for another hub, or that its requester did not sign. Signatures of contract wallets are

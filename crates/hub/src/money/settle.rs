@@ -194,9 +194,13 @@ impl Clerk {
             false => (Vec::new(), Amount::ZERO, Amount::ZERO),
         };
         let requester = ended.signed.order.requester.to_string();
+        let is_paid = paid;
         let paid = paid_to(ended, &payments);
         let closing = Closing { job: ended.job, requester, booked, fee, rest, paid };
         self.keeper.tell(Event::OrderClosed(closing)).await?;
+        if let Some(summary) = self.money.archive.summary(ended.job).await? {
+            self.traces.settled(&summary, is_paid, payments.len());
+        }
         self.tries.remove(&ended.job);
         self.reckoned.remove(&ended.job);
         self.money.forget_approval(ended.job);

@@ -9,7 +9,7 @@ use crate::keeper::Command;
 use gleaner_data::seal::TaskKeys;
 use gleaner_wire::{Check, Extent, Outcome, Output, Runtime, StartAttempt, TaskSpec, ToWorker};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 /// The most that the next round grows by.
 const GROWTH_MAX: u64 = 16;
@@ -129,9 +129,12 @@ impl Course {
         let messages = vec![ToWorker::Spec { job, group, spec }, ToWorker::Start(vec![start])];
         let said = self.inner.keeper.send(Command::Say { worker, messages }).await;
         said.map_err(|_| Trouble::BrokenOff)?;
-        let begun = Instant::now();
+        let (begun, at) = (Instant::now(), SystemTime::now());
         let late = |_| Trouble::Failed("it did not answer in time".to_owned());
-        let ended = tokio::time::timeout(self.time_left, ended).await.map_err(late)?;
+        let ended = tokio::time::timeout(self.time_left, ended).await;
+        let done = matches!(&ended, Ok(Ok(Ended { outcome: Outcome::Done(_), .. })));
+        self.inner.traces.test_attempt(job, attempt, group, worker, at, done);
+        let ended = ended.map_err(late)?;
         let Ended { at, outcome } = ended.map_err(|_| Trouble::BrokenOff)?;
         let took = at.saturating_duration_since(begun);
         self.time_left = self.time_left.saturating_sub(took);

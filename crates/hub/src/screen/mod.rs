@@ -21,6 +21,7 @@ use crate::Error;
 use crate::data::Data;
 use crate::keeper::{Command, Handle};
 use crate::metrics::Metrics;
+use crate::traces::Traces;
 use course::{Course, Trouble, time_max};
 use gleaner_core::{Event, Session};
 use gleaner_wire::api::KeysView;
@@ -29,6 +30,7 @@ use goods::Goods;
 use room::{Room, Test};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::SystemTime;
 use tokio::sync::{Semaphore, oneshot, watch};
 
 /// Tests that run at a time; others wait, which does not count against them.
@@ -62,6 +64,7 @@ struct Inner {
     goods: Arc<Goods>,
     room: Room,
     metrics: Arc<Metrics>,
+    traces: Traces,
     turns: Arc<Semaphore>,
     checks: Arc<Semaphore>,
     stopping: watch::Receiver<bool>,
@@ -73,7 +76,7 @@ impl Screener {
         dir: &Path,
         data: Arc<Data>,
         keeper: Handle,
-        metrics: Arc<Metrics>,
+        (metrics, traces): (Arc<Metrics>, Traces),
         runtime: tokio::runtime::Handle,
         stopping: watch::Receiver<bool>,
     ) -> Result<Self, Error> {
@@ -81,7 +84,7 @@ impl Screener {
         let turns = Arc::new(Semaphore::new(TESTS_AT_A_TIME));
         let checks = Arc::new(Semaphore::new(CHECKS_AT_A_TIME));
         let room = Room::default();
-        Ok(Self(Arc::new(Inner { keeper, runtime, goods, room, metrics, turns, checks, stopping })))
+        Ok(Self(Arc::new(Inner { keeper, runtime, goods, room, metrics, traces, turns, checks, stopping })))
     }
 
     /// Begins a test; its outcome is told to the keeper. One that the worker was in is broken off. Does not wait.
@@ -125,12 +128,13 @@ impl Screener {
 impl Inner {
     /// One test, to its end.
     async fn run(self: &Arc<Self>, screen: Screen, test: Test, broken_off: oneshot::Receiver<()>) {
-        let mut stopping = self.stopping.clone();
+        let (mut stopping, begun) = (self.stopping.clone(), SystemTime::now());
         let outcome = tokio::select! {
             outcome = self.outcome(screen, test) => outcome,
             _ = broken_off => Err(Trouble::BrokenOff),
             _ = stopping.changed() => Err(Trouble::BrokenOff),
         };
+        self.traces.tested(test.job, screen.worker, begun, outcome.is_ok());
         let outcome = match outcome {
             Ok(score) => Ok(score),
             Err(Trouble::Failed(why)) => Err(why),
