@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use gleaner_wire::api::{QuoteView, Submitted};
-use gleaner_wire::job_file::{JOB_FILE_BYTES_MAX, JobFile, JobFileError, Prefer, line_of};
+use gleaner_wire::job_file::{JOB_FILE_BYTES_MAX, JobFile, JobFileError, line_of};
 use gleaner_wire::render::steps;
 use gleaner_wire::{Hash, JobId, SignedOrder, SignedQuote, WorkerKey};
 use reqwest::Method;
@@ -200,17 +200,6 @@ impl Client {
     pub async fn quote(&self, draft: &Draft) -> Result<QuoteView, Error> {
         let file = self.inputs(draft, Bringing::Names, None)?.push_all(&mut |_, _| {}).await?;
         self.put_in("/quote", &file).await.map_err(|error| draft.refused(error))
-    }
-
-    /// The same for each of these preferences; its files are read once.
-    pub async fn quotes(&self, draft: &Draft, prefers: &[Prefer]) -> Result<Vec<QuoteView>, Error> {
-        let mut file = self.inputs(draft, Bringing::Names, None)?.push_all(&mut |_, _| {}).await?;
-        let mut views = Vec::new();
-        for prefer in prefers {
-            file.prefer = *prefer;
-            views.push(self.put_in("/quote", &file).await.map_err(|error| draft.refused(error))?);
-        }
-        Ok(views)
     }
 
     /// Gives workers the keys of a job that was just submitted.

@@ -24,6 +24,9 @@ pub enum Error {
     /// The quote that was seen is for another job.
     #[error("the quote is for another job than this one: have it quoted again")]
     OtherQuote,
+    /// The quote that was seen does not bind any more.
+    #[error("the quote has run out, or is not known at this desk: have the job quoted again")]
+    QuoteExpired,
     /// A template, or what is filled into it, is refused.
     #[error("{0}")]
     Template(String),

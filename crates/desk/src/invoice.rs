@@ -11,7 +11,7 @@ use crate::{Desk, Error};
 const TOGETHER: u32 = 500;
 
 /// What a job cost.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct Invoice {
     /// The job.
     pub job: JobId,

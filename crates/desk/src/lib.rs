@@ -28,9 +28,9 @@ pub use catalogue::{Form, Format, Kind, Property, PropertyType, TemplateView, Ty
 pub use config::{Config, Limits};
 pub use desk::Desk;
 pub use error::Error;
-pub use http::{Need, Route, router, routes};
+pub use http::{Need, Route, document, router, routes};
 pub use invoice::Invoice;
 pub use ordering::{Ordered, Wanted};
-pub use quote::{Choice, Quoted};
+pub use quote::{Binding, Choice, PriceRange, Quoted, TimeRange};
 pub use results::{PictureItem, ResultItem, ResultKind};
 pub use wallet::WalletView;

@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::account::Account;
 use crate::books::{Begun, NewJob};
-use crate::quote::quote_of;
 use crate::{Desk, Error, follow, paths};
 
 /// The longest key under which something is asked for.
@@ -19,8 +18,9 @@ const KEY_BYTES_MAX: usize = 200;
 const CAP_DEFAULT: Amount = Amount::gln(1);
 
 /// A job that somebody wants.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = WantedJob)]
 pub struct Wanted {
     /// The job file, as TOML.
     pub job: String,
@@ -30,13 +30,15 @@ pub struct Wanted {
     /// What matters more; none: as the job file says.
     #[serde(default)]
     pub choice: Option<Prefer>,
-    /// The quote that was seen; if it was for another job, this one is refused.
+    /// The quote that was seen. The job is ordered for its binding price, if it has one for what matters more; one that has run
+    /// out or was for another job is refused.
     #[serde(default)]
     pub quote: Option<String>,
 }
 
 /// A job that was submitted.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[schema(as = OrderedJob)]
 pub struct Ordered {
     /// The job.
     pub job: JobId,
@@ -48,6 +50,13 @@ pub struct Ordered {
     pub deposited: Amount,
     /// Its order on the chain.
     pub order: Option<String>,
+}
+
+/// The key under which something is asked for, and whether that was begun before.
+#[derive(Clone, Copy)]
+struct Sent<'a> {
+    key: &'a str,
+    again: bool,
 }
 
 /// Checks the key under which something is asked for.
@@ -65,13 +74,14 @@ impl Desk {
         let account = self.account(asker).await?;
         let _turn = self.inner.turns.of(&account.id).await;
         let what = Hash::of(&serde_json::to_vec(wanted).expect("texts can be encoded"));
-        match self.inner.books.begin(&account.id, key, what).await? {
+        let again = match self.inner.books.begin(&account.id, key, what).await? {
             Begun::Answered(answer) => return serde_json::from_str(&answer).map_err(|_| Error::Defect),
             Begun::Other => return Err(Error::KeyReused),
             // The hub knows by the number of the submission whether it came before.
-            Begun::New | Begun::Before => {}
-        }
-        let ordered = self.order(asker, &account, key, wanted).await;
+            Begun::Before => true,
+            Begun::New => false,
+        };
+        let ordered = self.order(asker, &account, Sent { key, again }, wanted).await;
         match &ordered {
             Ok(ordered) => {
                 let answer = serde_json::to_string(ordered).expect("texts can be encoded");
@@ -82,22 +92,22 @@ impl Desk {
         ordered
     }
 
-    async fn order(&self, asker: &Asker, account: &Account, key: &str, wanted: &Wanted) -> Result<Ordered, Error> {
+    async fn order(&self, asker: &Asker, account: &Account, sent: Sent<'_>, wanted: &Wanted) -> Result<Ordered, Error> {
         let max = self.inner.limits.jobs_open_max;
         if self.inner.books.running(&account.id).await? >= max {
             return Err(Error::TooMany(format!("{max} of your jobs have not ended: wait for one, or cancel it")));
         }
         let tree = wanted.folder.as_deref();
-        if wanted.quote.as_ref().is_some_and(|quote| *quote != quote_of(&wanted.job, tree)) {
-            return Err(Error::OtherQuote);
-        }
         account.base(tree)?;
         let hidden = |error| Error::of_job(error, &account.files, tree);
-        let number = submission(account, key)?;
+        let number = submission(account, sent.key)?;
         let mut draft = Draft::confined(&wanted.job, &account.files, number).map_err(hidden)?;
         paths::place(&mut draft.file, tree);
         if let Some(choice) = wanted.choice {
             draft.file.prefer = choice;
+        }
+        if let Some(offer) = self.offer(account, wanted, draft.file.prefer, sent.again).await? {
+            draft.order_by(offer);
         }
         let client = account.client(&self.inner)?;
         let purse = account.purse(&client).await?;

@@ -11,7 +11,8 @@ use crate::Error;
 const LISTED_MAX: usize = 10_000;
 
 /// A tree of files.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[schema(as = FileTree)]
 pub(crate) struct Tree {
     /// Its name.
     pub(crate) name: String,
@@ -24,7 +25,8 @@ pub(crate) struct Tree {
 }
 
 /// A file of a tree.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[schema(as = TreeFile)]
 pub(crate) struct File {
     /// Its path in the tree.
     pub(crate) path: String,

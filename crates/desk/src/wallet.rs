@@ -2,8 +2,8 @@
 use std::collections::BTreeMap;
 use std::future::Future;
 
-use gleaner_chain::market::{Call, Entry, ReadError};
-use gleaner_chain::primitives::Address;
+use gleaner_chain::market::{Call, Entry, Kind, ReadError};
+use gleaner_chain::primitives::{Address, B256};
 use gleaner_requester::{Purse, Turn, ask_faucet};
 use gleaner_wire::api::LedgerView;
 use gleaner_wire::{Amount, Asker, Hash};
@@ -15,7 +15,8 @@ use crate::ordering::check_key;
 use crate::{Desk, Error};
 
 /// What an account has.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[schema(as = DeskWallet)]
 pub struct WalletView {
     /// Who it is to the hub: the address of its wallet, or its name where money is on no chain.
     pub address: String,
@@ -34,17 +35,38 @@ pub struct WalletView {
 }
 
 /// A line of a wallet's history.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[schema(as = WalletLine)]
 pub(crate) struct HistoryLine {
     /// Unix seconds.
-    pub(crate) time: u64,
-    #[serde(flatten)]
-    pub(crate) entry: Entry,
+    time: u64,
+    /// The block.
+    block: u64,
+    /// The transaction.
+    #[schema(value_type = String, pattern = "^0x[0-9a-f]{64}$")]
+    transaction: B256,
+    /// Its place among the logs of the block.
+    index: u64,
+    /// What happened.
+    kind: Kind,
+    /// How much.
+    amount: Amount,
+    /// Whom it was with, if anyone.
+    #[schema(value_type = Option<String>)]
+    with: Option<Address>,
+}
+
+impl HistoryLine {
+    fn of(entry: Entry, time: u64) -> Self {
+        let Entry { block, transaction, index, kind, amount, with } = entry;
+        Self { time, block, transaction, index, kind, amount, with }
+    }
 }
 
 /// How much to withdraw.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(untagged)]
+#[schema(as = Portion)]
 pub(crate) enum Portion {
     /// So much.
     Some(Amount),
@@ -53,16 +75,18 @@ pub(crate) enum Portion {
 }
 
 /// A deposit that somebody wants.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Deposit {
+    /// How much.
     pub(crate) amount: Amount,
 }
 
 /// A withdrawal that somebody wants.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Withdrawal {
+    /// How much, or `all`.
     pub(crate) amount: Portion,
     /// Who gets it; none: the account's own wallet.
     #[serde(default)]
@@ -70,8 +94,9 @@ pub(crate) struct Withdrawal {
 }
 
 /// What moved.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub(crate) struct Moved {
+    /// How much.
     pub(crate) amount: Amount,
     /// The block in which it did, where it was a transaction of this account's.
     pub(crate) block: Option<u64>,
@@ -118,7 +143,7 @@ impl Desk {
                 }
             };
             times.insert(entry.block, time);
-            lines.push(HistoryLine { time, entry });
+            lines.push(HistoryLine::of(entry, time));
         }
         Ok(lines)
     }

@@ -16,6 +16,7 @@ const ORDERS_AT_ONCE: usize = 100;
 /// What a line of a history is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = WalletEvent))]
 pub enum Kind {
     /// Tokens came in.
     Received,

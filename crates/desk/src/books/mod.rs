@@ -1,6 +1,8 @@
-//! What the desk remembers, in one SQLite file: accounts, jobs, what was asked for, what tokens have spent, templates.
+//! What the desk remembers, in one SQLite file: accounts, jobs, what was asked for, what was quoted, what tokens have spent,
+//! templates.
 mod asked;
 mod jobs;
+mod quotes;
 mod spent;
 mod templates;
 
@@ -12,7 +14,7 @@ use rusqlite::Connection;
 
 pub(crate) use asked::Begun;
 pub(crate) use jobs::{Job, NewJob, Paid, Stage};
-pub(crate) use spent::Over;
+pub(crate) use quotes::{Kept, has_ended};
 pub(crate) use templates::{Published, Typical};
 
 use crate::Error;
@@ -65,6 +67,15 @@ CREATE TABLE IF NOT EXISTS spent (
     units INTEGER NOT NULL,
     PRIMARY KEY (account, token)
 ) STRICT;
+CREATE TABLE IF NOT EXISTS quote (
+    account TEXT NOT NULL,
+    id TEXT NOT NULL,
+    work BLOB NOT NULL,
+    offers TEXT NOT NULL,
+    at_ms INTEGER NOT NULL,
+    PRIMARY KEY (account, id)
+) STRICT;
+CREATE INDEX IF NOT EXISTS quote_by_time ON quote (at_ms);
 CREATE TABLE IF NOT EXISTS template (
     name TEXT PRIMARY KEY,
     account TEXT NOT NULL,

@@ -7,8 +7,9 @@ use serde_json::Value;
 use super::input::{Input, Type, json_of};
 
 /// What is to be filled in.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = TemplateForm)]
 pub struct Form {
     /// Each by its name.
     #[serde(default)]
@@ -22,8 +23,9 @@ pub struct Form {
 }
 
 /// Something that is to be filled in.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = TemplateInput)]
 pub struct Property {
     /// What kind of value it takes.
     #[serde(rename = "type")]
@@ -39,6 +41,7 @@ pub struct Property {
     pub format: Option<Format>,
     /// What is taken if nothing is filled in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Value>)]
     pub default: Option<Value>,
     /// The texts to choose from.
     #[serde(default, rename = "enum", skip_serializing_if = "Vec::is_empty")]
@@ -52,8 +55,9 @@ pub struct Property {
 }
 
 /// What kind of value is filled in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
+#[schema(as = TemplateInputType)]
 pub enum PropertyType {
     /// A text.
     String,
@@ -72,8 +76,9 @@ pub enum PropertyType {
 }
 
 /// What a text has to be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
+#[schema(as = TemplateInputFormat)]
 pub enum Format {
     /// Money, such as `2.5 GLN`.
     Amount,

@@ -27,7 +27,8 @@ pub(crate) const LISTED_MAX: u32 = 100;
 const OURS: &str = "gleaner";
 
 /// A template, as people see it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+#[schema(as = Template)]
 pub struct TemplateView {
     /// Its name, which stands in its address.
     pub name: String,
@@ -56,7 +57,8 @@ pub struct TemplateView {
 }
 
 /// What runs of a template cost and took: the middle of those that were done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[schema(as = TypicalRun)]
 pub struct TypicalView {
     /// What they cost.
     pub cost: Amount,
@@ -65,7 +67,8 @@ pub struct TypicalView {
 }
 
 /// A job file that was made of a template.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[schema(as = RenderedJob)]
 pub(crate) struct Rendered {
     /// The job file. Its paths start from the folder of all of the account's files.
     pub(crate) job: String,

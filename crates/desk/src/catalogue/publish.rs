@@ -18,13 +18,18 @@ const FILES_BYTES_MAX: u64 = 32 << 20;
 const PICTURE_BYTES_MAX: u64 = 512 << 10;
 
 /// A template that somebody wants to publish.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = TemplatePublication)]
 pub(crate) struct Publication {
+    /// Its name, which stands in its address: small letters, digits and `-`.
     name: String,
+    /// What people call it.
     title: String,
     kind: Kind,
+    /// What it does, in a few sentences.
     about: String,
+    /// The job file, with `{{input}}` for what is to be filled in.
     job: String,
     #[serde(default)]
     inputs: Form,

@@ -17,8 +17,9 @@ const NAME_BYTES_MAX: usize = 40;
 const CHOICES_MAX: usize = 100;
 
 /// What a template is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
+#[schema(as = TemplateKind)]
 pub enum Kind {
     /// Pictures and films.
     Render,

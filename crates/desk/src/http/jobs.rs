@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::asker::Who;
 use super::body::{Json, Parameters, idempotency_key};
 use super::problem::Refusal;
-use crate::{Desk, Error, Invoice, Quoted, Wanted};
+use crate::{Desk, Error, Invoice, Ordered, Quoted, Wanted};
 
 /// Invoices on one page.
 const LISTED_MAX: u32 = 200;
@@ -22,6 +22,19 @@ pub(super) fn job_id(text: &str) -> Result<JobId, Error> {
 }
 
 /// `POST /api/v1/desk/quote`.
+#[utoipa::path(
+    post,
+    path = "/api/v1/desk/quote",
+    operation_id = "quote_at_desk",
+    tag = "desk",
+    summary = "What a job would cost, with binding prices",
+    request_body = Wanted,
+    responses(
+        (status = 200, description = "Three choices; the binding ones hold for ten minutes", body = Quoted),
+        (status = 404, description = "`not-found`: there is no such thing, or it is somebody else's"),
+        (status = 422, description = "`job-refused`: what is wrong with it, with its line")
+    )
+)]
 pub(super) async fn quote(
     State(desk): State<Arc<Desk>>,
     Who(asker): Who,
@@ -31,6 +44,24 @@ pub(super) async fn quote(
 }
 
 /// `POST /api/v1/desk/jobs`.
+#[utoipa::path(
+    post,
+    path = "/api/v1/desk/jobs",
+    operation_id = "order_job",
+    tag = "desk",
+    summary = "Orders a job and sees to it from then on",
+    params(("idempotency-key" = String, Header, description = "1 to 200 printable characters, new for each thing that is wanted: sent again, it is done once")),
+    request_body = Wanted,
+    responses(
+        (status = 201, description = "The new job; with a key that was used before, that one's", body = Ordered, headers(("location" = String, description = "Where the job is"))),
+        (status = 402, description = "`too-poor`: there is not enough money"),
+        (status = 403, description = "`spend-limit`: the token may not spend as much; `scope`, `session`, `csrf`: not for whoever asks"),
+        (status = 404, description = "`not-found`: there is no such thing, or it is somebody else's"),
+        (status = 409, description = "`quote-expired`: the quote has run out; `other-quote`: it is for another job; `chain-refused`: the contracts refuse; `outcome-unknown`: whether it was done is not known"),
+        (status = 422, description = "`job-refused`: what is wrong with it, with its line; `idempotency-key-reused`: the key was used for another job"),
+        (status = 429, description = "`too-many`: too many jobs have not ended; `too-often`: wait as long as `Retry-After` says")
+    )
+)]
 pub(super) async fn submit(
     State(desk): State<Arc<Desk>>,
     Who(asker): Who,
@@ -46,6 +77,17 @@ pub(super) async fn submit(
 }
 
 /// `GET /api/v1/desk/jobs/{job}/invoice`.
+#[utoipa::path(
+    get,
+    path = "/api/v1/desk/jobs/{job}/invoice",
+    operation_id = "show_invoice",
+    tag = "desk",
+    summary = "What a job cost",
+    responses(
+        (status = 200, description = "Its invoice", body = Invoice),
+        (status = 404, description = "`not-found`: there is no such thing, or it is somebody else's")
+    )
+)]
 pub(super) async fn invoice(
     State(desk): State<Arc<Desk>>,
     Who(asker): Who,
@@ -55,20 +97,36 @@ pub(super) async fn invoice(
 }
 
 /// Where a list goes on.
-#[derive(Deserialize)]
+#[derive(Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct Page {
+    /// What `next` said.
     cursor: Option<u64>,
+    /// At most 200.
     limit: Option<u32>,
 }
 
 /// Some invoices.
-#[derive(Serialize)]
+#[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = InvoicesPage)]
 pub(super) struct Invoices {
     items: Vec<Invoice>,
+    /// Where to go on.
     next: Option<String>,
 }
 
 /// `GET /api/v1/desk/invoices`: newest first.
+#[utoipa::path(
+    get,
+    path = "/api/v1/desk/invoices",
+    operation_id = "list_invoices",
+    tag = "desk",
+    summary = "What jobs cost, newest first",
+    params(Page),
+    responses(
+        (status = 200, description = "Some of them", body = Invoices)
+    )
+)]
 pub(super) async fn invoices(
     State(desk): State<Arc<Desk>>,
     Who(asker): Who,
@@ -81,6 +139,16 @@ pub(super) async fn invoices(
 }
 
 /// `GET /api/v1/desk/invoices.csv`.
+#[utoipa::path(
+    get,
+    path = "/api/v1/desk/invoices.csv",
+    operation_id = "list_invoices_csv",
+    tag = "desk",
+    summary = "What all jobs cost, as a table",
+    responses(
+        (status = 200, description = "All of them, newest first", body = String, content_type = "text/csv")
+    )
+)]
 pub(super) async fn invoices_csv(State(desk): State<Arc<Desk>>, Who(asker): Who) -> Result<Response, Refusal> {
     let csv = desk.invoices_csv(&asker).await?;
     let headers = [

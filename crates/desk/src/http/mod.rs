@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::routing::{MethodRouter, delete, get, head, post, put};
+use utoipa::OpenApi;
 
 use crate::Desk;
 
@@ -80,6 +81,29 @@ fn table() -> Vec<(Route, Handler)> {
     ]
 }
 
+/// What the desk's routes take, answer and refuse. What holds for all routes alike the hub adds.
+#[derive(OpenApi)]
+#[openapi(
+    tags(
+        (name = "desk", description = "Jobs without the program: quotes, orders, opened results, money and invoices"),
+        (name = "files", description = "An account's files, which its jobs read"),
+        (name = "catalogue", description = "Job files with blanks that people fill in")
+    ),
+    paths(
+        files::list, files::show, files::remove, files::arrived, files::bring,
+        jobs::quote, jobs::submit, jobs::invoice, jobs::invoices, jobs::invoices_csv,
+        results::list, results::open, results::preview, results::archive,
+        wallet::show, wallet::history, wallet::faucet, wallet::deposit, wallet::withdraw,
+        catalogue::list, catalogue::publish, catalogue::show, catalogue::remove, catalogue::picture, catalogue::render
+    )
+)]
+struct Document;
+
+/// The desk's part of the OpenAPI document.
+pub fn document() -> utoipa::openapi::OpenApi {
+    Document::openapi()
+}
+
 /// All routes of the desk, with what it takes to use them.
 pub fn routes() -> Vec<Route> {
     table().into_iter().map(|(route, _)| route).collect()
@@ -102,5 +126,20 @@ mod tests {
         let different: BTreeSet<_> = all.iter().map(|route| (route.method, route.path)).collect();
         assert_eq!(different.len(), all.len());
         assert!(all.iter().all(|route| route.path.starts_with("/api/v1/")));
+    }
+
+    #[test]
+    fn every_route_is_described_and_no_other() {
+        let served: BTreeSet<String> =
+            routes().iter().map(|route| format!("{} {}", route.method, route.path.replace("{*", "{"))).collect();
+        let document = serde_json::to_value(document()).expect("plain data");
+        let paths = document["paths"].as_object().expect("paths").iter();
+        let described: BTreeSet<String> = paths
+            .flat_map(|(path, methods)| {
+                let methods = methods.as_object().expect("methods").keys();
+                methods.map(move |method| format!("{} {path}", method.to_uppercase()))
+            })
+            .collect();
+        assert_eq!(served, described);
     }
 }

@@ -18,8 +18,9 @@ pub(super) struct Refusal {
 impl Refusal {
     /// A refusal with a stable word for programs.
     pub(super) fn new(status: StatusCode, kind: &str, title: &str, detail: impl Into<String>) -> Self {
-        let (kind, title, detail) = (kind.to_owned(), title.to_owned(), detail.into());
-        let problem = Problem { kind, title, status: status.as_u16(), detail, at: None, line: None };
+        let (code, title, detail) = (kind.to_owned(), title.to_owned(), detail.into());
+        let (kind, status) = (code.clone(), status.as_u16());
+        let problem = Problem { kind, code, title, status, detail, at: None, line: None };
         Self { problem: Box::new(problem), offset: None }
     }
 
@@ -58,6 +59,7 @@ impl From<Error> for Refusal {
                 refuse(StatusCode::UNPROCESSABLE_ENTITY, "template-refused", "the template is refused")
             }
             Error::OtherQuote => refuse(StatusCode::CONFLICT, "other-quote", "the quote is for another job"),
+            Error::QuoteExpired => refuse(StatusCode::CONFLICT, "quote-expired", "the quote has run out"),
             Error::NameTaken(_) => refuse(StatusCode::CONFLICT, "name-taken", "the name is taken"),
             Error::Busy => refuse(StatusCode::SERVICE_UNAVAILABLE, "busy", "the file is being written"),
             Error::NoChain => refuse(StatusCode::NOT_FOUND, "no-chain", "there is no chain here"),

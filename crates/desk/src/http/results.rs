@@ -21,21 +21,38 @@ const ELEMENTS_MAX: u32 = 200;
 const ELEMENTS_DEFAULT: u32 = 100;
 
 /// Which results are wanted.
-#[derive(Deserialize)]
+#[derive(Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct Listing {
+    /// Only of this `[[task]]`.
     task: Option<String>,
+    /// What `next` said.
     cursor: Option<u64>,
+    /// How many elements a page covers: at most 200.
     limit: Option<u32>,
 }
 
 /// How a file is wanted.
-#[derive(Deserialize)]
+#[derive(Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct Opening {
     /// Whether it is to be saved rather than shown.
     download: Option<bool>,
 }
 
 /// `GET /api/v1/desk/jobs/{job}/results`.
+#[utoipa::path(
+    get,
+    path = "/api/v1/desk/jobs/{job}/results",
+    operation_id = "list_result_files",
+    tag = "desk",
+    summary = "Files that a job delivered, as they arrive",
+    params(Listing),
+    responses(
+        (status = 200, description = "Some of them", body = ResultItems),
+        (status = 404, description = "`not-found`: there is no such thing, or it is somebody else's")
+    )
+)]
 pub(super) async fn list(
     State(desk): State<Arc<Desk>>,
     Who(asker): Who,
@@ -48,6 +65,18 @@ pub(super) async fn list(
 }
 
 /// `GET /api/v1/desk/jobs/{job}/results/{task}/{index}/{path}`.
+#[utoipa::path(
+    get,
+    path = "/api/v1/desk/jobs/{job}/results/{task}/{index}/{path}",
+    operation_id = "open_result_file",
+    tag = "desk",
+    summary = "A file that a job delivered, opened",
+    params(("task" = String, Path, description = "The name of the `[[task]]`"), ("index" = u32, Path, description = "Which element of it"), ("path" = String, Path, description = "The file's path in the output, with slashes"), Opening),
+    responses(
+        (status = 200, description = "Its bytes; no browser runs any of them", body = Vec<u8>, content_type = "*/*"),
+        (status = 404, description = "`not-found`: there is no such thing, or it is somebody else's; `no-keys`: it cannot be opened here")
+    )
+)]
 pub(super) async fn open(
     State(desk): State<Arc<Desk>>,
     Who(asker): Who,
@@ -63,6 +92,19 @@ pub(super) async fn open(
 }
 
 /// `GET /api/v1/desk/jobs/{job}/preview/{task}`: the picture that the tiles of a task make up, as far as they have come.
+#[utoipa::path(
+    get,
+    path = "/api/v1/desk/jobs/{job}/preview/{task}",
+    operation_id = "show_preview",
+    tag = "desk",
+    summary = "Tiles as one picture, as far as they have come",
+    params(("task" = String, Path, description = "The name of the `[[task]]`"), ("if-none-match" = Option<String>, Header, description = "The `etag` of one that is known")),
+    responses(
+        (status = 200, description = "The picture", body = Vec<u8>, content_type = "image/png", headers(("etag" = String, description = "What names it"), ("gleaner-tiles" = String, description = "How many tiles are done, of how many"))),
+        (status = 304, description = "It is the one that is known"),
+        (status = 404, description = "`not-found`: there is no such thing, or it is somebody else's; `no-keys`: it cannot be opened here")
+    )
+)]
 pub(super) async fn preview(
     State(desk): State<Arc<Desk>>,
     Who(asker): Who,
@@ -83,6 +125,17 @@ pub(super) async fn preview(
 }
 
 /// `GET /api/v1/desk/jobs/{job}/archive`: everything, as a tar archive.
+#[utoipa::path(
+    get,
+    path = "/api/v1/desk/jobs/{job}/archive",
+    operation_id = "fetch_archive",
+    tag = "desk",
+    summary = "Everything that a job delivered",
+    responses(
+        (status = 200, description = "A tar archive", body = Vec<u8>, content_type = "application/x-tar"),
+        (status = 404, description = "`not-found`: there is no such thing, or it is somebody else's; `no-keys`: it cannot be opened here")
+    )
+)]
 pub(super) async fn archive(
     State(desk): State<Arc<Desk>>,
     Who(asker): Who,

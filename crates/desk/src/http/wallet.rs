@@ -16,24 +16,49 @@ const LINES_MAX: usize = 1000;
 const LINES_DEFAULT: usize = 100;
 
 /// `GET /api/v1/desk/wallet`.
+#[utoipa::path(
+    get,
+    path = "/api/v1/desk/wallet",
+    operation_id = "show_wallet",
+    tag = "desk",
+    summary = "What an account has",
+    responses(
+        (status = 200, description = "Its wallet", body = WalletView)
+    )
+)]
 pub(super) async fn show(State(desk): State<Arc<Desk>>, Who(asker): Who) -> Result<axum::Json<WalletView>, Refusal> {
     Ok(axum::Json(desk.wallet(&asker).await?))
 }
 
 /// How many lines are wanted.
-#[derive(Deserialize)]
+#[derive(Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct Lines {
+    /// At most 1000.
     limit: Option<usize>,
 }
 
 /// Some lines, newest first.
-#[derive(Serialize)]
+#[derive(Serialize, utoipa::ToSchema)]
+#[schema(as = WalletHistory)]
 pub(super) struct History {
     items: Vec<HistoryLine>,
     next: Option<String>,
 }
 
 /// `GET /api/v1/desk/wallet/history`.
+#[utoipa::path(
+    get,
+    path = "/api/v1/desk/wallet/history",
+    operation_id = "list_wallet_history",
+    tag = "desk",
+    summary = "What happened to an account's money, newest first",
+    params(Lines),
+    responses(
+        (status = 200, description = "The newest lines", body = History),
+        (status = 404, description = "`no-chain`: there is no chain here")
+    )
+)]
 pub(super) async fn history(
     State(desk): State<Arc<Desk>>,
     Who(asker): Who,
@@ -44,11 +69,40 @@ pub(super) async fn history(
 }
 
 /// `POST /api/v1/desk/wallet/faucet`.
+#[utoipa::path(
+    post,
+    path = "/api/v1/desk/wallet/faucet",
+    operation_id = "ask_faucet_at_desk",
+    tag = "desk",
+    summary = "Asks for the tokens that newcomers get",
+    responses(
+        (status = 200, description = "What came", body = Moved),
+        (status = 404, description = "`no-chain`: there is no chain here; `not-found`: it gives nothing"),
+        (status = 409, description = "`not-new`: the account has had some; `chain-refused`: the contracts refuse")
+    )
+)]
 pub(super) async fn faucet(State(desk): State<Arc<Desk>>, Who(asker): Who) -> Result<axum::Json<Moved>, Refusal> {
     Ok(axum::Json(desk.faucet(&asker).await?))
 }
 
 /// `POST /api/v1/desk/wallet/deposit`.
+#[utoipa::path(
+    post,
+    path = "/api/v1/desk/wallet/deposit",
+    operation_id = "deposit",
+    tag = "desk",
+    summary = "Moves money from the wallet to where orders are paid from",
+    params(("idempotency-key" = String, Header, description = "1 to 200 printable characters, new for each thing that is wanted: sent again, it is done once")),
+    request_body = Deposit,
+    responses(
+        (status = 200, description = "What moved", body = Moved),
+        (status = 402, description = "`too-poor`: there is not enough money"),
+        (status = 403, description = "`spend-limit`: the token may not spend as much; `scope`, `session`, `csrf`: not for whoever asks"),
+        (status = 404, description = "`no-chain`: there is no chain here"),
+        (status = 409, description = "`chain-refused`: the contracts refuse; `outcome-unknown`: whether it was done is not known"),
+        (status = 422, description = "`idempotency-key-reused`: the key was used for something else; `too-much`: no amount is as large")
+    )
+)]
 pub(super) async fn deposit(
     State(desk): State<Arc<Desk>>,
     Who(asker): Who,
@@ -62,6 +116,23 @@ pub(super) async fn deposit(
 }
 
 /// `POST /api/v1/desk/wallet/withdraw`.
+#[utoipa::path(
+    post,
+    path = "/api/v1/desk/wallet/withdraw",
+    operation_id = "withdraw",
+    tag = "desk",
+    summary = "Takes money out again",
+    params(("idempotency-key" = String, Header, description = "1 to 200 printable characters, new for each thing that is wanted: sent again, it is done once")),
+    request_body = Withdrawal,
+    responses(
+        (status = 200, description = "What moved", body = Moved),
+        (status = 402, description = "`too-poor`: there is not enough money"),
+        (status = 403, description = "`spend-limit`: the token may not spend as much; `scope`, `session`, `csrf`: not for whoever asks"),
+        (status = 404, description = "`no-chain`: there is no chain here"),
+        (status = 409, description = "`chain-refused`: the contracts refuse; `outcome-unknown`: whether it was done is not known"),
+        (status = 422, description = "`idempotency-key-reused`: the key was used for something else; `too-much`: no amount is as large")
+    )
+)]
 pub(super) async fn withdraw(
     State(desk): State<Arc<Desk>>,
     Who(asker): Who,

@@ -8,7 +8,7 @@ pub(crate) const HEAD_BYTES: usize = 4096;
 const LINES_MAX: usize = 20;
 
 /// What a file is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ResultKind {
     /// A picture that browsers show.

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 pub use kind::ResultKind;
 pub(crate) use kind::{HEAD_BYTES, by_head, by_name, image_type};
 pub(crate) use opened::Opened;
-pub(crate) use preview::{PREVIEW_BYTES_MAX, Preview};
+pub(crate) use preview::PREVIEW_BYTES_MAX;
 
 use crate::books::Job;
 use crate::{Desk, Error};
@@ -25,7 +25,7 @@ const FILES_MAX: usize = 200;
 const LOOKS_MAX: usize = 8;
 
 /// A file that a job delivered.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct ResultItem {
     /// The task.
     pub task: String,
@@ -42,7 +42,7 @@ pub struct ResultItem {
 }
 
 /// A picture that is put together out of the tiles of a task, as far as they have come.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct PictureItem {
     /// The task.
     pub task: String,
@@ -55,7 +55,7 @@ pub struct PictureItem {
 }
 
 /// Some results.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub(crate) struct ResultItems {
     pub(crate) items: Vec<ResultItem>,
     /// Pictures out of tiles that are among them.
