@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
+from typing import TypeVar
 
-from .errors import GleanerError, HubError, JobCancelledError, JobFailedError
+from .errors import GleanerError, HubError, JobCancelledError, JobFailedError, UnavailableError
 from .hub import Hub, path_of
 from .job_file import TASK
 from .views import JobStatus
+
+T = TypeVar("T")
 
 # While the hub tells what happens, looking is for what got lost on the way.
 _LOOK_EVERY = 10.0
@@ -19,9 +23,23 @@ _LOOK_EVERY_UNTOLD = 1.0
 _LOOK_GAP = 0.1
 _SILENCE_MAX = 75.0
 _RETRY_AFTER = 2.0
+# How long a hub may be away.
+_OUTAGE_MAX = 600.0
 _PAGE = 10_000
 _FETCHED_TOGETHER = 8
 _RESULT = "result"
+
+
+async def patiently(ask: Callable[[], Awaitable[T]]) -> T:
+    """Asks until the hub answers: a job goes on while its hub is started again."""
+    deadline = time.monotonic() + _OUTAGE_MAX
+    while True:
+        try:
+            return await ask()
+        except UnavailableError:
+            if time.monotonic() > deadline:
+                raise
+        await asyncio.sleep(_RETRY_AFTER)
 
 
 class _Ear:
@@ -57,7 +75,7 @@ async def follow(hub: Hub, job: int) -> AsyncGenerator[JobStatus, None]:
     listening = asyncio.ensure_future(ear.listen())
     try:
         while True:
-            status = JobStatus.of(await hub.get(path_of("jobs", job)))
+            status = JobStatus.of(await patiently(lambda: hub.get(path_of("jobs", job))))
             yield status
             if status.has_ended:
                 return
@@ -84,7 +102,7 @@ class Elements:
         async def fetch(index: int) -> None:
             async with turns:
                 path = path_of("desk", "jobs", self._job, "results", TASK, index, _RESULT)
-                await put((index, await self._hub.fetch(path, self._bytes_max)))
+                await put((index, await patiently(lambda: self._hub.fetch(path, self._bytes_max))))
 
         seen, status = 0, None
         try:
@@ -93,7 +111,7 @@ class Elements:
                     self._looked(status)
                     if status.done > seen or status.has_ended:
                         seen = status.done
-                        fetching |= {asyncio.ensure_future(fetch(index)) for index in await self._arrived()}
+                        fetching |= {asyncio.ensure_future(fetch(index)) for index in await patiently(self._arrived)}
                     for task in [task for task in fetching if task.done()]:
                         fetching.discard(task)
                         await task
@@ -106,18 +124,17 @@ class Elements:
 
     async def _arrived(self) -> list[int]:
         """Elements that have a result now and had none before."""
-        new: list[int] = []
+        new: set[int] = set()
         # Cursors of the first task are the elements' own numbers.
         cursor: int | None = min(self._pending, default=None)
         while cursor is not None:
-            page = await self._hub.get(path_of("jobs", self._job, "results"), task=TASK, **{"from": cursor}, limit=_PAGE)
-            for result in page.get("results", []):
-                index = result.get("index")
-                if index in self._pending:
-                    self._pending.discard(index)
-                    new.append(index)
+            asked: dict[str, str | int] = {"task": TASK, "from": cursor, "limit": _PAGE}
+            page = await self._hub.get(path_of("jobs", self._job, "results"), **asked)
+            new |= {result.get("index") for result in page.get("results", [])} & self._pending
             cursor = page.get("next")
-        return new
+        # Only now: what broke off before is asked for again.
+        self._pending -= new
+        return sorted(new)
 
 
 def ended(status: JobStatus) -> GleanerError:

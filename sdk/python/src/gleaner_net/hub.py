@@ -23,7 +23,7 @@ _PAUSE_MAX = 5.0
 _WAIT_MAX = 60.0
 _AGAIN = frozenset({429, 502, 503, 504})
 _SAFE = frozenset({"GET", "HEAD", "PUT", "DELETE"})
-_CONNECTIONS_MAX = 16
+_CONNECTIONS_MAX = 64
 
 
 class Hub:
@@ -57,10 +57,11 @@ class Hub:
         headers: Mapping[str, str] | None = None,
         accept: frozenset[int] = frozenset(),
         timeout: float | None = None,
+        may_repeat: bool = False,
     ) -> httpx.Response:
-        """Asks, and asks again if that may be done. A refusal is raised unless its status is accepted."""
+        """Asks, and asks again if that does nothing twice. A refusal is raised unless its status is accepted."""
         sent = dict(headers or {})
-        may_repeat = method in _SAFE or "idempotency-key" in sent
+        may_repeat = may_repeat or method in _SAFE or "idempotency-key" in sent
         request = self._http.build_request(
             method,
             f"{API}{path}",

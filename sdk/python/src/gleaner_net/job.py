@@ -72,7 +72,7 @@ class Job:
             "POST",
             path_of("jobs", self.number, "cancel"),
             accept=frozenset({409}),
-            headers={"idempotency-key": "cancel"},
+            may_repeat=True,
         )
         return answer.status_code != 409
 
