@@ -10,7 +10,7 @@ use reqwest::{Method, RequestBuilder};
 
 use crate::connection::Connection;
 use crate::data::{Account, HubData};
-use crate::{Error, Token};
+use crate::{Error, HubAddress, Token};
 
 /// The most results asked for at once.
 pub const RESULTS_PER_PAGE: u32 = 1000;
@@ -34,9 +34,14 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client of the hub at `url` (`http://HOST:PORT`), in the name of `requester`.
+    /// A client of the hub at `url` (`https://HOST` or `http://HOST:PORT`), in the name of `requester`.
     pub fn new(url: &str, token: Token, requester: impl Into<String>) -> Result<Self, Error> {
-        let connection = Connection::new(url, token)?;
+        Self::at(&HubAddress::parse(url, None)?, token, requester)
+    }
+
+    /// The same of a hub that somebody in particular vouches for.
+    pub fn at(hub: &HubAddress, token: Token, requester: impl Into<String>) -> Result<Self, Error> {
+        let connection = Connection::new(hub, token)?;
         let data = HubData::over(connection.clone())?;
         Ok(Self { connection, requester: requester.into(), data, account: None })
     }

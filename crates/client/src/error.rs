@@ -16,6 +16,26 @@ pub enum Error {
         /// What is wrong with it.
         reason: &'static str,
     },
+    /// The file of authorities is of no use.
+    #[error("{} names no authority that could vouch for a hub: {reason}", path.display())]
+    Authorities {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Nothing can be encrypted here.
+    #[error("this system trusts nobody who could vouch for a hub")]
+    NoTls(#[source] rustls::Error),
+    /// Somebody answered, and may be anybody.
+    #[error("what answers at {url} cannot prove to be that hub")]
+    Untrusted {
+        /// Where.
+        url: String,
+        /// Why.
+        #[source]
+        source: rustls::Error,
+    },
     /// Nobody answered.
     #[error("no hub answers at {url}")]
     Unreachable {
@@ -105,8 +125,14 @@ impl Error {
                 Some("name the hub's token file with --token-file; the hub keeps it in its folder as api.token")
             }
             Self::Answer { .. } => Some("check that the address is a hub's, and of the same version as this program"),
+            Self::Untrusted { .. } => Some(
+                "if its certificate is from an authority of your own, name that one's certificate with --hub-ca FILE; \
+                 otherwise somebody may be in between: ask the hub's operator",
+            ),
+            Self::NoTls(_) => Some("install the system's certificates (Debian: apt install ca-certificates), or use --hub-ca FILE"),
             Self::NoKeys(_) => Some("use the state folder (--dir) from which the job was submitted"),
             Self::Address { .. }
+            | Self::Authorities { .. }
             | Self::Refused(_)
             | Self::JobFile { .. }
             | Self::File { .. }
@@ -146,7 +172,11 @@ impl Error {
     pub(crate) fn unreachable(url: &str, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         let source = source.into();
         let mut root: &dyn std::error::Error = &*source;
-        while let Some(deeper) = root.source() {
+        loop {
+            if let Some(source) = distrust(root) {
+                return Self::Untrusted { url: url.to_owned(), source };
+            }
+            let Some(deeper) = root.source() else { break };
             root = deeper;
         }
         Self::Unreachable { url: url.to_owned(), source: root.to_string().into() }
@@ -157,6 +187,9 @@ impl Error {
         match self {
             Self::Unreachable { .. } => true,
             Self::Address { .. }
+            | Self::Authorities { .. }
+            | Self::NoTls(_)
+            | Self::Untrusted { .. }
             | Self::Refused(_)
             | Self::JobFile { .. }
             | Self::Answer { .. }
@@ -169,4 +202,12 @@ impl Error {
             | Self::UnsafeName(_) => false,
         }
     }
+}
+
+/// Why the other side's certificate was not believed, if that is what an error is about.
+fn distrust(error: &(dyn std::error::Error + 'static)) -> Option<rustls::Error> {
+    // Streams hand errors on inside of theirs, which do not name them as their source.
+    let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+    let error = inner.and_then(|inner| inner.downcast_ref()).or_else(|| error.downcast_ref::<rustls::Error>())?;
+    matches!(error, rustls::Error::InvalidCertificate(_)).then(|| error.clone())
 }

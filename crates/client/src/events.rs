@@ -69,7 +69,8 @@ impl Events {
 
     async fn connect(&mut self) -> Result<(), Error> {
         let url = self.client.url();
-        let address = format!("{}/api/v1/events", url.replacen("http", "ws", 1));
+        let hub = self.client.connection.hub();
+        let address = hub.socket_url("/api/v1/events");
         let mut request = address.into_client_request().map_err(|error| Error::answer(url, error))?;
         let bearer = format!("Bearer {}", self.client.connection.token().reveal());
         let bearer = HeaderValue::from_str(&bearer);
@@ -77,7 +78,7 @@ impl Events {
         bearer.set_sensitive(true);
         request.headers_mut().insert("authorization", bearer);
         let limits = WebSocketConfig::default().max_message_size(Some(EVENT_BYTES_MAX));
-        let dialled = tokio_tungstenite::connect_async_with_config(request, Some(limits), true);
+        let dialled = tokio_tungstenite::connect_async_tls_with_config(request, Some(limits), true, Some(hub.connector()));
         let dialled = tokio::time::timeout(SILENCE_MAX, dialled).await;
         let dialled = dialled.map_err(|silence| Error::unreachable(url, silence))?;
         let (socket, _) = dialled.map_err(|error| socket_error(url, error))?;

@@ -2,6 +2,7 @@
 //!
 //! It moves bytes and says what went wrong; it decides nothing about jobs.
 
+mod address;
 mod backoff;
 mod client;
 mod connection;
@@ -19,6 +20,7 @@ mod token;
 pub mod data;
 pub mod registry;
 
+pub use address::HubAddress;
 pub use client::{Client, JOBS_PER_PAGE, RESULTS_PER_PAGE};
 pub use error::Error;
 pub use events::{Events, Heard};

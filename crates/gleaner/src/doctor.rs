@@ -3,6 +3,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use console::style;
+use gleaner_client::HubAddress;
 use gleaner_wire::Runtime;
 use gleaner_worker::{Finding, State};
 use serde_json::json;
@@ -24,7 +25,10 @@ pub struct Args {
 
 /// Looks at the machine; exit 1 if nothing at all can be shared.
 pub async fn perform(settings: &Settings, args: &Args) -> Result<ExitCode> {
-    let hub = settings.hub_url().unwrap_or_else(|_| format!("http://{}", hub::LISTEN));
+    let hub = match (&settings.hub, settings.hub_address()) {
+        (None, Err(_)) => HubAddress::parse(&format!("http://{}", hub::LISTEN), None)?,
+        (_, address) => address?,
+    };
     let config = args.share.config(settings, hub)?;
     let spinner = spinner("testing the devices");
     let runtime = tokio::runtime::Handle::current();

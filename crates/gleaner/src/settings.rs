@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use gleaner_client::data::Account;
-use gleaner_client::{Client, Token};
+use gleaner_client::{Client, HubAddress, Token};
 
 use crate::failure::Advice;
 
@@ -30,6 +30,9 @@ pub struct Settings {
         help_heading = "Global options"
     )]
     pub hub: Option<String>,
+    /// File with the certificates, in PEM, of who may vouch for an https hub [default: whom the system trusts]
+    #[arg(long, global = true, value_name = "FILE", help_heading = "Global options")]
+    pub hub_ca: Option<PathBuf>,
     /// File with the hub's token [default: hub/api.token in the folder]
     #[arg(long, global = true, value_name = "FILE", help_heading = "Global options")]
     pub token_file: Option<PathBuf>,
@@ -90,11 +93,17 @@ impl Settings {
         }
     }
 
-    /// The address of the hub.
-    pub fn hub_url(&self) -> Result<String> {
-        if let Some(url) = &self.hub {
-            return Ok(url.clone());
+    /// The hub, and who may vouch for it.
+    pub fn hub_address(&self) -> Result<HubAddress> {
+        match &self.hub {
+            Some(url) => Ok(HubAddress::parse(url, self.hub_ca.as_deref())?),
+            // A hub on this machine, which needs nobody to vouch for it.
+            None => Ok(HubAddress::parse(&self.own_hub()?, None)?),
         }
+    }
+
+    /// The address of the hub whose state is in the folder.
+    fn own_hub(&self) -> Result<String> {
         let file = self.hub_folder()?.join("address");
         let url = std::fs::read_to_string(&file).map_err(|_| {
             let folder = file.parent().unwrap_or(&file).display().to_string();
@@ -106,7 +115,7 @@ impl Settings {
 
     /// A client of the hub, which is known to answer.
     pub async fn client(&self) -> Result<Client> {
-        let url = self.hub_url()?;
+        let hub = self.hub_address()?;
         let token_file = match &self.token_file {
             Some(file) => file.clone(),
             None => self.hub_folder()?.join("api.token"),
@@ -115,7 +124,7 @@ impl Settings {
             let advice = Advice::new("the hub's token is missing", "name its file with --token-file FILE");
             anyhow::Error::new(error).context(advice)
         })?;
-        let client = Client::new(&url, token, self.requester.clone())?.with_account(self.account()?);
+        let client = Client::at(&hub, token, self.requester.clone())?.with_account(self.account()?);
         client.health().await?;
         Ok(client)
     }
@@ -127,7 +136,7 @@ impl Settings {
 
     /// A client of the hub for what it tells everybody: where its money is.
     pub async fn guest(&self) -> Result<Client> {
-        let client = Client::new(&self.hub_url()?, Token::new(""), self.requester.clone())?;
+        let client = Client::at(&self.hub_address()?, Token::new(""), self.requester.clone())?;
         client.health().await?;
         Ok(client)
     }

@@ -127,18 +127,17 @@ fn disk(config: &Config) -> Finding {
 }
 
 fn hub(config: &Config, runtime: &Handle) -> Finding {
-    let url = &config.hub;
+    let hub = &config.hub;
+    let url = hub.url();
     let fix = "start one with `gleaner hub` (or `gleaner up`), or name another with --hub URL";
-    if url.is_empty() {
-        return Finding::missing("hub", "no hub is known here", fix);
-    }
-    let host = url.strip_prefix("http://").unwrap_or(url).trim_end_matches('/');
+    // The system takes addresses of the newer kind without brackets.
+    let host = (hub.host().trim_start_matches('[').trim_end_matches(']'), hub.port());
     let reached = host.to_socket_addrs().and_then(|mut addresses| {
         let address = addresses.next().ok_or(std::io::ErrorKind::NotFound)?;
         TcpStream::connect_timeout(&address, REACH_TIME_MAX)
     });
     match reached {
-        Ok(_) => match runtime.block_on(crate::line::measure(url)) {
+        Ok(_) => match runtime.block_on(crate::line::measure(hub)) {
             Ok(speed) => Finding::works("hub", format!("{url} {speed}")),
             Err(error) => Finding::works("hub", format!("{url} answers; its speed was not measured: {error}")),
         },

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use gleaner_client::data::HubData;
-use gleaner_client::{Error, Token};
+use gleaner_client::{Error, HubAddress, Token};
 use gleaner_wire::Cause;
 use tokio::sync::watch;
 
@@ -29,8 +29,8 @@ enum Link {
 
 impl HubLink {
     /// A link to the hub at this address, not connected yet.
-    pub fn new(url: &str) -> Result<Self, Error> {
-        Ok(Self { client: HubData::new(url, Token::new(""))?, current: watch::Sender::new(Link::Waiting) })
+    pub fn new(hub: &HubAddress) -> Result<Self, Error> {
+        Ok(Self { client: HubData::new(hub, Token::new(""))?, current: watch::Sender::new(Link::Waiting) })
     }
 
     /// A connection stands, with this token.
@@ -98,9 +98,12 @@ impl HubLink {
 /// Whether the error goes away by itself: nobody answers, the token is of an older connection, or there is no room.
 fn may_pass(error: &Error) -> bool {
     match error {
-        Error::Unreachable { .. } | Error::Fetch { .. } => true,
+        // A certificate that has run out is renewed some day.
+        Error::Unreachable { .. } | Error::Untrusted { .. } | Error::Fetch { .. } => true,
         Error::Refused(problem) => matches!(problem.status, 401 | 403 | 429 | 503 | 507),
         Error::Address { .. }
+        | Error::Authorities { .. }
+        | Error::NoTls(_)
         | Error::JobFile { .. }
         | Error::Answer { .. }
         | Error::Pack { .. }
@@ -116,6 +119,9 @@ fn blame(error: &Error) -> Failure {
     let cause = match error {
         Error::File { .. } | Error::Pack { .. } | Error::Unpack { .. } => Cause::DeviceFault,
         Error::Unreachable { .. }
+        | Error::Untrusted { .. }
+        | Error::NoTls(_)
+        | Error::Authorities { .. }
         | Error::Refused(_)
         | Error::Address { .. }
         | Error::JobFile { .. }

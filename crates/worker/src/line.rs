@@ -1,7 +1,7 @@
 //! How fast the hub is reached from here.
 use std::time::{Duration, SystemTime};
 
-use gleaner_client::{Client, Error, Moved, Token};
+use gleaner_client::{Client, Error, HubAddress, Moved, Token};
 use gleaner_machine::line::{Line, Sample};
 use gleaner_wire::{ByteSize, Micros, Millis};
 
@@ -17,8 +17,8 @@ pub struct LineSpeed {
 }
 
 /// Measures the way to a hub, for a few seconds at most.
-pub async fn measure(url: &str) -> Result<LineSpeed, Error> {
-    let measured = Client::new(url, Token::new(""), "provider")?.measure_line().await?;
+pub async fn measure(hub: &HubAddress) -> Result<LineSpeed, Error> {
+    let measured = Client::at(hub, Token::new(""), "provider")?.measure_line().await?;
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let now = Millis(u64::try_from(now.as_millis()).unwrap_or(u64::MAX));
     let (down, up) = (rate(&measured.down, now), rate(&measured.up, now));

@@ -16,7 +16,7 @@ use reqwest::Method;
 use tokio::sync::watch;
 
 use crate::connection::Connection;
-use crate::{Error, Token};
+use crate::{Error, HubAddress, Token};
 
 /// How long an answer is waited for on the hub's side.
 const WAIT: Duration = Duration::from_secs(20);
@@ -32,15 +32,16 @@ pub struct HubData {
 }
 
 impl HubData {
-    /// The hub at `url` (`http://HOST:PORT`).
-    pub fn new(url: &str, token: Token) -> Result<Self, Error> {
-        Self::over(Connection::new(url, token)?)
+    /// The data of this hub.
+    pub fn new(hub: &HubAddress, token: Token) -> Result<Self, Error> {
+        Self::over(Connection::new(hub, token)?)
     }
 
     pub(crate) fn over(connection: Connection) -> Result<Self, Error> {
         let (sender, receiver) = watch::channel(connection.token().reveal().to_owned());
         let url = format!("{}/api/v1", connection.url());
-        let cache = Cache::new(&url, Access::Token(receiver)).map_err(|error| Error::unreachable(&url, error))?;
+        let cache = Cache::encrypted(&url, Access::Token(receiver), connection.hub().tls());
+        let cache = cache.map_err(|error| Error::unreachable(&url, error))?;
         Ok(Self { connection, cache: Arc::new(cache), token: Arc::new(sender) })
     }
 
@@ -183,9 +184,8 @@ impl HubData {
 
     /// The hub's relay, as this machine reaches it.
     pub fn relay(&self, view: &NetworkView) -> Option<RelayAt> {
-        let host = self.url().strip_prefix("http://")?;
-        let host = host.rsplit_once(':').map_or(host, |(host, _)| host);
-        let url = format!("http://{host}:{}", view.relay_port?).parse().ok()?;
+        // What passes a relay is sealed between the two who speak; the relay itself need not be.
+        let url = format!("http://{}:{}", self.connection.hub().host(), view.relay_port?).parse().ok()?;
         Some(RelayAt { url, discovery: view.discovery_port.map(|port| Discovery { port, key: view.hub }) })
     }
 

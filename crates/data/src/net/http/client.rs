@@ -13,6 +13,7 @@ use futures_util::future::BoxFuture;
 use gleaner_wire::Hash;
 use iroh::endpoint::VarInt;
 use reqwest::{Body, Client, Response, StatusCode};
+use rustls::ClientConfig;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -34,9 +35,18 @@ pub struct Cache {
 impl Cache {
     /// The hub at `url` (`http://HOST:PORT`, and the path below which its routes are, if any), for what this allows.
     pub fn new(url: &str, access: Access) -> Result<Self, Error> {
+        Self::encrypted(url, access, None)
+    }
+
+    /// The same, with what says who may vouch for the hub at an `https://` address.
+    pub fn encrypted(url: &str, access: Access, tls: Option<&Arc<ClientConfig>>) -> Result<Self, Error> {
         // If another part of the process has chosen already, that holds.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = Client::builder().connect_timeout(CONNECT_TIME_MAX).read_timeout(READ_TIME_MAX);
+        let client = match tls {
+            Some(tls) => client.tls_backend_preconfigured((**tls).clone()).https_only(true),
+            None => client,
+        };
         #[cfg(target_os = "linux")]
         let client = client.tcp_user_timeout(UNCONFIRMED_TIME_MAX);
         let client = client.tcp_nodelay(true).build().map_err(|why| lost(url, &why))?;
