@@ -20,6 +20,11 @@ impl Token {
         Ok(Self(text.trim().to_owned()))
     }
 
+    /// What it is shown as in the header `Authorization`, for those who speak to a hub by themselves.
+    pub fn bearer(&self) -> String {
+        format!("Bearer {}", self.0)
+    }
+
     pub(crate) fn reveal(&self) -> &str {
         &self.0
     }

@@ -1,11 +1,12 @@
 //! Views of the state, for people and for the API.
+use alloc::collections::BTreeSet;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use gleaner_wire::api::{
     AuditsView, ChecksView, FailureView, GroupView, JobState, JobSummary, JobView, LedgerView, MarketView, TallyView,
     WorkerView,
 };
-use gleaner_wire::{Amount, AttemptId, InputSpec, JobId, Output, State, TaskId, WorkerId, WorkerKey};
+use gleaner_wire::{Address, Amount, AttemptId, InputSpec, JobId, Output, State, TaskId, WorkerId, WorkerKey};
 
 use crate::attempt::Why;
 use crate::audit::Verdict;
@@ -241,6 +242,26 @@ impl Core {
         let seats = self.workers.get(id.0 as usize).map_or(&[][..], |worker| &worker.seats);
         let seats = seats.iter().map(|seat| &self.seats[seat.0 as usize]).filter(|seat| seat.offered && seat.resting);
         seats.map(|seat| seat.device).collect()
+    }
+
+    /// Workers from one on that are paid at one of these addresses, and where to go on looking; at most `looked_at_max`
+    /// are looked at.
+    pub fn paid_to(
+        &self,
+        providers: &BTreeSet<Address>,
+        from: WorkerId,
+        looked_at_max: u32,
+    ) -> (Vec<WorkerId>, Option<WorkerId>) {
+        let workers = self.workers.len() as u32;
+        let end = from.0.saturating_add(looked_at_max).min(workers);
+        let is_paid = |id: &WorkerId| self.provider(*id).is_some_and(|provider| providers.contains(&provider));
+        let found = (from.0..end).map(WorkerId).filter(is_paid).collect();
+        (found, (end < workers).then_some(WorkerId(end)))
+    }
+
+    /// The key of a worker.
+    pub fn worker_key(&self, id: WorkerId) -> Option<WorkerKey> {
+        self.workers.get(id.0 as usize).map(|worker| worker.key)
     }
 
     /// The worker with this key.

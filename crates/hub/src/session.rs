@@ -16,6 +16,7 @@ use futures_util::{SinkExt, Stream, StreamExt};
 use gleaner_accounts::token::Scope;
 use gleaner_accounts::{AccountId, Role, Visit};
 use gleaner_core::Session;
+use gleaner_wire::machine::{HOURS_BYTES_MAX, MachineReport, REFUSAL_BYTES_MAX};
 use gleaner_wire::{
     ATTEMPTS_HELD_MAX, Amount, BIDS_MAX, Cause, DETAIL_BYTES_MAX, Finished, HELD_MAX, LOG_BYTES_MAX, MESSAGE_BYTES_MAX,
     Offer, OfferError, Outcome, PROTOCOL, Signed, ToHub, ToWorker, WorkerId, WorkerKey, challenge_bytes, decode,
@@ -66,6 +67,7 @@ impl End {
 struct Proved {
     key: WorkerKey,
     offer: Offer,
+    owner_proof: Vec<u8>,
     resting: Vec<u16>,
     held: Vec<gleaner_wire::AttemptId>,
 }
@@ -143,6 +145,7 @@ async fn converse(
     let limit = Duration::from_millis(HANDSHAKE_MS_MAX);
     let proved = timeout(limit, handshake(sink, stream)).await;
     let proved = proved.unwrap_or(Err(End::Gone))?;
+    check_owner(shared, &proved)?;
     let session = shared.keeper.session();
     let (backlog, mut queue) = Backlog::new();
     let key = proved.key;
@@ -151,6 +154,7 @@ async fn converse(
         claimed.map_err(|_| End::refused("the worker could not be made its account's"))?;
     }
     let worker = join(shared, proved, session, backlog, &mut queue).await?;
+    let _here = shared.machines.enter(worker, session);
     let result = converse_as(shared, (worker, key), session, sink, stream, queue).await;
     // A keeper that has stopped knows that every connection ends.
     let _ = shared.keeper.send(Command::Worker { worker, session, report: Report::Left }).await;
@@ -168,7 +172,7 @@ async fn handshake(
             break message;
         }
     };
-    let ToHub::Hello { protocol, key, signature, offer, resting, held } = message else {
+    let ToHub::Hello { protocol, key, signature, offer, owner_proof, resting, held } = message else {
         return Err(End::refused("the first message must be a hello"));
     };
     if protocol != PROTOCOL {
@@ -184,7 +188,19 @@ async fn handshake(
     offer.check().map_err(|error| End::refused(error.to_string()))?;
     check_held(&held)?;
     check_resting(&resting)?;
-    Ok(Proved { key, offer, resting, held })
+    Ok(Proved { key, offer, owner_proof, resting, held })
+}
+
+/// Refuses a worker that names an account it is not known to belong to.
+fn check_owner(shared: &Shared, proved: &Proved) -> Result<(), End> {
+    let Some(provider) = proved.offer.provider else { return Ok(()) };
+    match &shared.money {
+        Some(money) => money.check_owner(proved.key, provider, &proved.owner_proof).map_err(End::Refused),
+        None => Err(End::Refused(format!(
+            "this hub's money is on no chain, so it cannot tell that the worker belongs to {provider}: start it again, \
+             and it will name no account"
+        ))),
+    }
 }
 
 async fn join(
@@ -194,7 +210,7 @@ async fn join(
     outgoing: Backlog,
     queue: &mut BacklogReceiver,
 ) -> Result<WorkerId, End> {
-    let Proved { key, offer, resting, held } = proved;
+    let Proved { key, offer, resting, held, owner_proof: _ } = proved;
     if let (Some(money), Some(provider)) = (&shared.money, offer.provider) {
         let seen = money.see_stake(&shared.keeper, provider).await;
         seen.map_err(|trouble| End::Refused(format!("the stake of {provider} cannot be looked at: {trouble}")))?;
@@ -309,6 +325,20 @@ async fn listen(
                 }
                 Report::Saved { attempt, checkpoint }
             }
+            ToHub::Machine(report) => {
+                check_machine(&report)?;
+                shared.machines.tell(worker, session, report);
+                continue;
+            }
+            ToHub::Set { number, answer } => {
+                match &answer {
+                    Ok(report) => check_machine(report)?,
+                    Err(reason) if reason.len() <= REFUSAL_BYTES_MAX => {}
+                    Err(_) => return Err(End::refused(format!("a reason has at most {REFUSAL_BYTES_MAX} bytes"))),
+                }
+                shared.machines.answer(worker, session, number, answer);
+                continue;
+            }
             ToHub::Bids(bids) => {
                 check_bids(bids.len())?;
                 Report::Bids(bids)
@@ -355,6 +385,16 @@ fn check_bids(bids: usize) -> Result<(), End> {
 fn check_resting(devices: &[u16]) -> Result<(), End> {
     if devices.len() > Offer::DEVICES_MAX {
         return Err(End::refused(format!("a worker has at most {} devices", Offer::DEVICES_MAX)));
+    }
+    Ok(())
+}
+
+fn check_machine(report: &MachineReport) -> Result<(), End> {
+    if report.devices.len() > Offer::DEVICES_MAX {
+        return Err(End::refused(format!("a worker has at most {} devices", Offer::DEVICES_MAX)));
+    }
+    if report.hours.len() > HOURS_BYTES_MAX {
+        return Err(End::refused(format!("hours have at most {HOURS_BYTES_MAX} bytes")));
     }
     Ok(())
 }

@@ -59,7 +59,7 @@ impl World<'_> {
                 self.sessions[worker as usize] = None;
                 self.tell(Event::WorkerLeft { worker: id, session: Session(session) })
             }
-            ToHub::Log { .. } | ToHub::Hello { .. } => Ok(()),
+            ToHub::Log { .. } | ToHub::Hello { .. } | ToHub::Machine(_) | ToHub::Set { .. } => Ok(()),
         }
     }
 

@@ -48,7 +48,15 @@ impl World<'_> {
         let offer = self.scenario.workers[worker as usize].offer(worker, state.version);
         state.set_devices(&offer);
         let (resting, held) = (state.resting(), state.holds());
-        let hello = ToHub::Hello { protocol: PROTOCOL, key: key(worker), signature: Vec::new(), offer, resting, held };
+        let hello = ToHub::Hello {
+            protocol: PROTOCOL,
+            key: key(worker),
+            signature: Vec::new(),
+            offer,
+            owner_proof: Vec::new(),
+            resting,
+            held,
+        };
         self.send_to_hub(worker, hello);
         self.agenda.note(self.now + DIAL_RETRY, What::Dial { worker, connections });
     }
@@ -112,7 +120,7 @@ impl World<'_> {
             ToWorker::Acknowledge { batch, .. } => self.workers[worker as usize].acknowledge(batch),
             ToWorker::Invite(invitations) => self.invited(worker, &invitations),
             ToWorker::Reveal(asked) => self.open_bids(worker, &asked),
-            ToWorker::Earned(_) => {}
+            ToWorker::Earned(_) | ToWorker::Set { .. } => {}
             ToWorker::Challenge { .. }
             | ToWorker::Refused { .. }
             | ToWorker::Spec { .. }

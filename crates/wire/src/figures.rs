@@ -180,6 +180,9 @@ pub struct EarningsView {
     pub items: Vec<EarningsPoint>,
     /// The sum of these hours.
     pub total: EarningsPoint,
+    /// What the electricity of these hours cost at most, if the machine knows its watts and tariff.
+    #[serde(default)]
+    pub energy: Option<Amount>,
     /// Where the next page starts, if there is more.
     pub next: Option<String>,
 }

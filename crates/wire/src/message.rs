@@ -6,6 +6,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
+use crate::machine::{MachineReport, MachineSettings};
 use crate::{
     Amount, AttemptId, AuctionId, Cause, Hash, Invitation, JobId, MESSAGE_BYTES_MAX, Micros, Millis, Offer, OpenedBid,
     Output, Runtime, SealedBid, TaskId, TaskSpec, WorkerId, WorkerKey,
@@ -155,6 +156,13 @@ pub enum ToWorker {
     /// What the worker has earned on this hub, ever: results are paid when they were checked, which may be long after they
     /// were acknowledged.
     Earned(Amount),
+    /// What its owner wants set, through an account of the hub; answered by [`ToHub::Set`].
+    Set {
+        /// The number of the request.
+        number: u64,
+        /// What is to be set.
+        settings: MachineSettings,
+    },
 }
 
 /// From worker to hub.
@@ -170,6 +178,9 @@ pub enum ToHub {
         signature: Vec<u8>,
         /// What it offers.
         offer: Offer,
+        /// The word of the provider whom the offer names that this worker is its own on this hub, signed by its wallet;
+        /// empty where none is named. What is signed depends on the chain, so here these are bytes.
+        owner_proof: Vec<u8>,
         /// The devices that their owner needs now.
         resting: Vec<u16>,
         /// Attempts it still holds from an earlier connection, finished but unacknowledged ones included.
@@ -216,6 +227,15 @@ pub enum ToHub {
     Reveals(Vec<OpenedBid>),
     /// What a second of each device costs from now on, in the order of the offer. What runs keeps its price.
     Prices(Vec<Amount>),
+    /// How the machine does, for its owner; when that has changed, and no more often than every few seconds.
+    Machine(MachineReport),
+    /// The answer to [`ToWorker::Set`].
+    Set {
+        /// The number of the request.
+        number: u64,
+        /// What is in force now, or why nothing was changed, in at most [`crate::machine::REFUSAL_BYTES_MAX`] bytes.
+        answer: Result<MachineReport, String>,
+    },
 }
 
 /// Why bytes are not a message.

@@ -3,6 +3,7 @@
 use std::num::NonZeroU32;
 
 use gleaner_wire::job_file::{JobFile, line_of};
+use gleaner_wire::machine::{DeviceReading, MachineReport, MachineSettings, PricePolicy};
 use gleaner_wire::market::Tier;
 use gleaner_wire::render::{DeviceChoice, Format, Renderer, Source, Split};
 use gleaner_wire::{
@@ -64,7 +65,25 @@ fn to_worker() -> Vec<(ToWorker, &'static str)> {
         (ToWorker::Reveal(vec![(AuctionId(300), 1)]), "0b01ac0201"),
         (ToWorker::Yield { attempt: AttemptId(5), by_ms: Millis(10_000) }, "0c05904e"),
         (ToWorker::Earned(Amount(300)), "0dac02"),
+        (ToWorker::Set { number: 300, settings: settings() }, "0eac0201010a010532322d3037"),
+        (ToWorker::Set { number: 1, settings: MachineSettings::default() }, "0e010000"),
     ]
+}
+
+fn settings() -> MachineSettings {
+    MachineSettings { price: Some(PricePolicy::PerHour(Amount(10))), hours: Some("22-07".into()) }
+}
+
+fn machine() -> MachineReport {
+    let device = DeviceReading {
+        load_percent: Some(70),
+        celsius: Some(-61),
+        memory_used: Some(ByteSize(5)),
+        milliwatts: Some(300),
+        energy_per_hour: None,
+    };
+    let (price, hours, energy) = (PricePolicy::Market, String::new(), Some(Amount(7)));
+    MachineReport { devices: vec![device], price, hours, energy, paired: true }
 }
 
 fn container() -> TaskSpec {
@@ -112,7 +131,18 @@ fn to_hub() -> Vec<(ToHub, &'static str)> {
     let signed = Signed { tasks: vec![task], signature: vec![9; 2] };
     let revealed = OpenedBid { auction: AuctionId(3), device: 1, price: Amount(300), nonce: [1; 32] };
     vec![
-        (ToHub::Hello { protocol: 2, key, signature, offer, resting: vec![1], held: vec![AttemptId(5)] }, HELLO),
+        (
+            ToHub::Hello {
+                protocol: 2,
+                key,
+                signature,
+                offer,
+                owner_proof: vec![7, 8],
+                resting: vec![1],
+                held: vec![AttemptId(5)],
+            },
+            HELLO,
+        ),
         (ToHub::Heartbeat { held: vec![AttemptId(5)] }, "010105"),
         (ToHub::Finished { batch: 2, results: vec![done, failed, cancelled], signed }, FINISHED),
         (ToHub::Log { attempt: AttemptId(5), text: "hi".into() }, "0305026869"),
@@ -124,6 +154,8 @@ fn to_hub() -> Vec<(ToHub, &'static str)> {
         (ToHub::Bids(vec![SealedBid { auction: AuctionId(3), device: 1, seal: None }]), "0801030100"),
         (ToHub::Reveals(vec![revealed]), REVEALS),
         (ToHub::Prices(vec![Amount(100), Amount(300)]), "0a0264ac02"),
+        (ToHub::Machine(machine()), "0b0101460179010501ac02000000010701"),
+        (ToHub::Set { number: 300, answer: Err("no".into()) }, "0cac0201026e6f"),
     ]
 }
 
@@ -194,7 +226,7 @@ const HELLO: &str = concat!(
     "0002020202020202020202020202020202020202020202020202020202020202020240030303030303030303030303030303",
     "0303030303030303030303030303030303030303030303030303030303030303030303030303030303030303030303030301",
     "77026575010404040404040404040404040404040404040404010108",
-    "6c6c766d7069706580804001010001640101e80701ffff030001010105",
+    "6c6c766d7069706580804001010001640101e80701ffff030002070801010105",
 );
 const INVITE: &str = "0a0103010301740201ac02e0d40301dc0b645a02ac02";
 const BIDS: &str = "08010301010101010101010101010101010101010101010101010101010101010101010101";

@@ -9,18 +9,22 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
 use gleaner_machine::energy::{self, Meter, Millijoules, Milliwatts, TariffError};
-use gleaner_machine::governor::{Effect, Governor, Hold, Ours, Reading, Reason, State, Verdict};
+use gleaner_machine::governor::{Effect, Governor, Hold, Ours, Reading, Reason, State, Usage, Verdict};
 use gleaner_machine::idle::{Place, Runner, all_free};
 use gleaner_machine::probe::Tree;
+use gleaner_machine::watch::processor::{Load, Processor};
 use gleaner_machine::watch::simulated::{FILE_NAME, Simulated};
 use gleaner_machine::watch::{Look, Session, Watcher};
 use gleaner_machine::{Device, Preferences};
-use gleaner_wire::{Amount, DeviceOffer, Millis, Offer};
+use gleaner_wire::machine::DeviceReading;
+use gleaner_wire::{Amount, ByteSize, DeviceKind, DeviceOffer, Micros, Millis, Offer};
+use tokio::sync::watch::Receiver;
 
 use crate::agent::Agent;
 use crate::config::Report;
 use crate::energy_used;
 use crate::price::{floor, is_news, price};
+use crate::steering::Readings;
 
 /// How often it is looked.
 const EVERY: Duration = Duration::from_millis(500);
@@ -28,8 +32,12 @@ const EVERY: Duration = Duration::from_millis(500);
 const TELL_EVERY: Duration = Duration::from_secs(10);
 /// How often prices are reckoned anew.
 const PRICE_EVERY: Duration = Duration::from_secs(10);
+/// How often it is told how the devices do, at most.
+const READ_EVERY: Duration = Duration::from_secs(10);
 /// A file of this name in the worker's folder pauses it.
 const PAUSED: &str = "paused";
+
+const HOUR: Micros = Micros(3_600_000_000);
 
 /// The owner's idle command, if there is one; tasks wait until it is gone.
 #[derive(Default)]
@@ -125,6 +133,8 @@ struct Card {
     governor: Governor,
     /// What it has drawn while it worked.
     meter: Meter,
+    /// How it was used when it was last looked at.
+    usage: Usage,
 }
 
 struct Owner {
@@ -142,6 +152,11 @@ struct Owner {
     told: (Amount, Instant),
     /// When prices were last reckoned.
     priced: Instant,
+    /// What the owner wants, which may be set from afar.
+    in_force: Receiver<Preferences>,
+    /// The processor, and when it was last told how the devices do.
+    processor: Processor,
+    read: Option<Instant>,
 }
 
 impl Owner {
@@ -154,7 +169,8 @@ impl Owner {
         }
         let card = |device, machine: &Device| {
             let watts = energy::power(machine, ask.preferences.power(), None).0;
-            Card { device, machine: machine.clone(), governor: Governor::new(), meter: Meter::new(watts) }
+            let (machine, governor, meter) = (machine.clone(), Governor::new(), Meter::new(watts));
+            Card { device, machine, governor, meter, usage: Usage::default() }
         };
         let devices = (0..).zip(&ask.devices);
         let cards = devices.flat_map(|(device, cards)| cards.iter().map(move |machine| (device, machine)));
@@ -163,10 +179,16 @@ impl Owner {
         let told_why = ask.devices.iter().map(|_| None).collect();
         let (watcher, priced) = (Watcher::new(Tree::at("/"), session), Instant::now());
         let told = (Amount::ZERO, priced);
-        Self { agent, watcher, cards, yielding, told_why, used_before, told, priced, ask }
+        let in_force = agent.steering.in_force();
+        let (processor, read) = (Processor::default(), None);
+        Self { agent, watcher, cards, yielding, told_why, used_before, told, priced, in_force, processor, read, ask }
     }
 
     fn look(&mut self) {
+        let is_set = self.in_force.has_changed().unwrap_or(false);
+        if is_set {
+            self.ask.preferences = self.in_force.borrow_and_update().clone();
+        }
         let look = self.watcher.look();
         let simulated = Simulated::read(&self.ask.dir.join(FILE_NAME)).ok();
         let paused = *self.agent.paused.borrow() || is_paused(&self.ask.dir);
@@ -178,6 +200,7 @@ impl Owner {
             let works = !self.agent.is_idle(card.device);
             card.meter.add(now(), reading.usage.power_mw.map(Milliwatts), works);
             let verdict = card.governor.step(now(), &reading, &self.ask.preferences);
+            card.usage = reading.usage;
             verdicts[usize::from(card.device)].push(verdict);
         }
         // All devices are taken from their tasks before any of them is waited for.
@@ -189,19 +212,75 @@ impl Owner {
         }
         self.idle();
         self.tell_earnings();
-        self.reprice();
+        self.reprice(is_set);
+        self.tell_readings();
     }
 
-    /// Asks other prices when the market has moved, or the draw of a card is known better.
-    fn reprice(&mut self) {
-        if self.priced.elapsed() < PRICE_EVERY {
+    /// Tells now and then how the devices do, and what their work costs.
+    fn tell_readings(&mut self) {
+        if self.read.is_some_and(|read| read.elapsed() < READ_EVERY) {
+            return;
+        }
+        self.read = Some(Instant::now());
+        let processor = self.processor.look(&Tree::at("/"));
+        let devices = (0..self.ask.devices.len() as u16).map(|device| self.device_reading(device, processor)).collect();
+        let readings = Readings { devices, energy: self.energy() };
+        self.agent.steering.readings.send_if_modified(|known| std::mem::replace(known, readings.clone()) != readings);
+    }
+
+    fn device_reading(&self, device: u16, processor: Load) -> DeviceReading {
+        let cards: Vec<&Card> = self.cards.iter().filter(|card| card.device == device).collect();
+        let sum = |of: fn(&Usage) -> Option<u64>| {
+            let known = cards.iter().map(|card| of(&card.usage)).collect::<Option<Vec<u64>>>()?;
+            Some(known.into_iter().fold(0, u64::saturating_add)).filter(|_| !cards.is_empty())
+        };
+        let busy = sum(|usage| usage.busy_percent.map(u64::from)).map(|busy| (busy / cards.len() as u64) as u8);
+        let hottest = cards.iter().filter_map(|card| card.usage.celsius).max();
+        let runs_on_processor =
+            cards.iter().all(|card| matches!(card.machine.kind, DeviceKind::Cpu | DeviceKind::Software));
+        let processor = if runs_on_processor { processor } else { Load::default() };
+        DeviceReading {
+            load_percent: busy.or(processor.busy_percent),
+            celsius: hottest.or(processor.celsius),
+            memory_used: sum(|usage| usage.memory_used.map(|bytes| bytes.0)).map(ByteSize),
+            milliwatts: sum(|usage| usage.power_mw),
+            energy_per_hour: self.energy_per_hour(&cards),
+        }
+    }
+
+    /// What an hour of work on these cards costs in electricity.
+    fn energy_per_hour(&self, cards: &[&Card]) -> Option<Amount> {
+        let tariff = self.ask.preferences.tariff().ok().flatten()?;
+        let power = |card: &&Card| {
+            energy::power(&card.machine, self.ask.preferences.power(), card.meter.under_load()).0.over(HOUR)
+        };
+        let used = cards.iter().map(power).fold(0, |sum: u64, energy| sum.saturating_add(energy.0));
+        Some(tariff.cost(Millijoules(used)))
+    }
+
+    /// What the electricity for everything that was done has cost, if the owner named a tariff.
+    fn energy(&self) -> Option<Amount> {
+        let tariff = self.ask.preferences.tariff().ok().flatten()?;
+        Some(tariff.cost(Millijoules(self.used())))
+    }
+
+    /// What everything that was done has used, in millijoules.
+    fn used(&self) -> u64 {
+        self.cards.iter().fold(self.used_before, |sum, card| sum.saturating_add(card.meter.used().0))
+    }
+
+    /// Asks other prices when the owner has said so, the market has moved, or the draw of a card is known better.
+    fn reprice(&mut self, is_set: bool) {
+        if self.priced.elapsed() < PRICE_EVERY && !is_set {
             return;
         }
         self.priced = Instant::now();
         // The tariff was right at the start.
         let Ok((prices, floors)) = self.reckon() else { return };
         let dear = prices.iter().any(|price| *price > Offer::PRICE_MAX);
-        if !dear && is_news(&self.agent.prices.borrow(), &prices, &floors) {
+        let is_news = is_set && *self.agent.prices.borrow() != prices
+            || is_news(&self.agent.prices.borrow(), &prices, &floors);
+        if !dear && is_news {
             self.agent.prices.send_replace(prices.clone());
             (self.ask.report)(Report::Repriced { prices });
         }
@@ -228,10 +307,8 @@ impl Owner {
             return;
         }
         self.told = (earned, Instant::now());
-        let used = self.cards.iter().fold(self.used_before, |sum, card| sum.saturating_add(card.meter.used().0));
-        energy_used::write(&self.ask.dir, used);
-        let tariff = self.ask.preferences.tariff().ok().flatten();
-        let energy = tariff.map(|tariff| tariff.cost(Millijoules(used)));
+        energy_used::write(&self.ask.dir, self.used());
+        let energy = self.energy();
         (self.ask.report)(Report::Earned { earned, energy });
     }
 

@@ -1,8 +1,9 @@
 //! What is asked for a second of each device: what its owner or the market says, but never less than its electricity costs.
 use std::time::Duration;
 
-use gleaner_client::{Client, Error, Token};
+use gleaner_client::{Client, Error, HubAddress, Token};
 use gleaner_machine::energy::{self, Because, Milliwatts, TariffError};
+use gleaner_machine::preferences::Price;
 use gleaner_machine::{Device, Preferences};
 use gleaner_wire::{Amount, Band, DeviceClass, DeviceOffer};
 use tokio::sync::watch;
@@ -83,28 +84,46 @@ pub fn is_news(known: &[Amount], new: &[Amount], floors: &[Option<Amount>]) -> b
 }
 
 /// What a hub's index suggests.
-pub async fn market(hub: &str) -> Result<Market, Error> {
-    let prices = Client::new(hub, Token::new(""), "provider")?.prices().await?;
+pub async fn market(hub: &HubAddress) -> Result<Market, Error> {
+    let prices = Client::at(hub, Token::new(""), "provider")?.prices().await?;
     Ok(prices.into_iter().map(|price| (price.class, price.per_second)).collect())
 }
 
-/// Follows the market for as long as it is polled.
-pub async fn follow(hub: &str, known: &watch::Sender<Market>) {
-    follow_every(hub, known, MARKET_EVERY).await;
+/// Follows the market for as long as it is polled, and while the owner wants to follow it.
+pub async fn follow(hub: &HubAddress, known: &watch::Sender<Market>, mut in_force: watch::Receiver<Preferences>) {
+    let follows = |preferences: &Preferences| preferences.price == Price::Market;
+    loop {
+        let follows_now = follows(&in_force.borrow_and_update());
+        let changed = tokio::select! {
+            changed = in_force.changed() => changed,
+            () = follow_every(hub, known, MARKET_EVERY), if follows_now => Ok(()),
+        };
+        if changed.is_err() {
+            return std::future::pending().await;
+        }
+        let follows_again = !follows_now && follows(&in_force.borrow());
+        if follows_again {
+            look(hub, known).await;
+        }
+    }
 }
 
-async fn follow_every(hub: &str, known: &watch::Sender<Market>, usually: Duration) {
+async fn look(hub: &HubAddress, known: &watch::Sender<Market>) {
+    match market(hub).await {
+        Ok(prices) => {
+            known.send_if_modified(|known| std::mem::replace(known, prices.clone()) != prices);
+        }
+        Err(error) => tracing::debug!(%error, "the market was not looked at"),
+    }
+}
+
+async fn follow_every(hub: &HubAddress, known: &watch::Sender<Market>, usually: Duration) {
     loop {
         let every = if known.borrow().is_empty() { usually.min(UNKNOWN_EVERY) } else { usually };
         // Not all workers at once, not even those of a hub that came back.
         let chance = f64::from(getrandom::u32().unwrap_or(u32::MAX / 2)) / f64::from(u32::MAX);
         sleep(every / 2 + every.mul_f64(chance)).await;
-        match market(hub).await {
-            Ok(prices) => {
-                known.send_if_modified(|known| std::mem::replace(known, prices.clone()) != prices);
-            }
-            Err(error) => tracing::debug!(%error, "the market was not looked at"),
-        }
+        look(hub, known).await;
     }
 }
 
@@ -188,6 +207,7 @@ mod tests {
         };
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let hub = format!("http://{}", listener.local_addr().expect("an address"));
+        let hub = HubAddress::parse(&hub, None).expect("an address");
         let router = axum::Router::new().route("/api/v1/prices", axum::routing::get(answer));
         let server = tokio::spawn(async move { axum::serve(listener, router).await });
         let known = watch::Sender::new(Market::new());

@@ -204,6 +204,7 @@ fn wrong(row: &Access, expected: Expected, status: StatusCode, body: &Value) -> 
 fn ends_something(row: &Access) -> bool {
     row.path.starts_with("/api/v1/session") && row.method == "DELETE"
         || row.path == "/api/v1/account/sessions" && row.method == "DELETE"
+        || row.path == "/api/v1/machines/{worker}" && row.method == "DELETE"
         || row.path.ends_with("/cancel")
         || row.path.ends_with("/remove")
 }

@@ -2,8 +2,10 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod access;
+mod acme;
 mod again;
 mod api;
+mod authority;
 mod data;
 mod disk;
 mod figures;
@@ -14,13 +16,16 @@ mod journal;
 mod kill;
 mod listing;
 mod live;
+mod machines;
 mod metrics;
 mod misuse;
+mod owner;
 mod people;
 mod place;
 mod progress;
 mod screen;
 mod seeding;
+mod tls;
 mod watch;
 mod webhooks;
 mod work;

@@ -17,6 +17,7 @@ use crate::probe::{PciAddress, Tree, apple};
 pub mod fullscreen;
 pub mod input;
 pub mod power;
+pub mod processor;
 pub mod simulated;
 
 /// What the caller's environment says about the desktop session.

@@ -50,6 +50,11 @@ impl Bidding {
         *self.floors() = floors;
     }
 
+    /// What each device must earn in a second, as far as that is known.
+    pub fn least(&self) -> Vec<Option<Amount>> {
+        self.floors().clone()
+    }
+
     /// Answers invitations in the time that each allows; `is_free` says which devices may work.
     pub async fn answer(self: Arc<Self>, invitations: Vec<Invitation>, is_free: impl Fn(u16) -> bool) {
         let mut bids = Vec::with_capacity(invitations.len());

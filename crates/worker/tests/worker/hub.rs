@@ -12,6 +12,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, put};
 use ed25519_dalek::SigningKey;
+use gleaner_client::HubAddress;
 use gleaner_data::manifest::Root;
 use gleaner_data::net::{Right, http};
 use gleaner_data::seal::{AccountSecret, DatasetKey, Keys, TaskKeys};
@@ -253,7 +254,11 @@ impl Connection {
         let next = async {
             loop {
                 match self.next_or_end().await.expect("the worker is there") {
-                    ToHub::Heartbeat { .. } | ToHub::Holds(_) | ToHub::Resting(_) | ToHub::Prices(_) => {}
+                    ToHub::Heartbeat { .. }
+                    | ToHub::Holds(_)
+                    | ToHub::Resting(_)
+                    | ToHub::Prices(_)
+                    | ToHub::Machine(_) => {}
                     message => return message,
                 }
             }
@@ -321,11 +326,12 @@ impl Worker {
 
     pub fn start_with(hub: &Hub, dir: &Path, report: impl Fn(Report) + Send + Sync + 'static) -> Self {
         let config = Config {
-            hub: hub.url.clone(),
+            hub: HubAddress::parse(&hub.url, None).expect("an address"),
             dir: dir.to_path_buf(),
             name: "test".to_owned(),
             region: "here".to_owned(),
             provider: None,
+            account_token: None,
             market: Vec::new(),
             cpu_slots: 2,
             gpu: false,
