@@ -16,6 +16,7 @@ pub mod model;
 pub mod node;
 pub mod order;
 pub mod outbox;
+pub mod ownership;
 pub mod receipt;
 pub mod remote;
 pub mod rewards;

@@ -27,6 +27,20 @@ const STAKE_TIMES: u64 = 10;
 /// Says whether a document shows what a provider is accused of; or why it cannot tell.
 pub type Verify = fn(&Charge<'_>) -> Result<bool, String>;
 
+/// What a machine judges with while it is shared.
+pub struct Bench {
+    /// The hub.
+    pub client: Client,
+    /// The contracts.
+    pub market: Market,
+    /// The provider's account, if its wallet is here.
+    pub accounts: Vec<Account>,
+    /// Whether tokens are free.
+    pub faucet: bool,
+    /// The machine's own account.
+    pub own: PathBuf,
+}
+
 /// Somebody who judges by one or more accounts.
 pub struct Judge {
     client: Client,
@@ -124,9 +138,10 @@ impl Judge {
 /// Judges for as long as this machine is shared: by the provider's wallet if its owner enrolled it, and by an account
 /// of the machine's own where tokens are free or somebody has left one that is staked. There everybody works for the same orders, and the chain lets nobody
 /// judge an order that it works for.
-pub async fn attend(client: Client, purse: Purse, own: PathBuf) {
-    let mut judge = Judge::new(client.clone(), purse.market.clone(), vec![purse.account.clone()]);
-    let mut enrolled = !purse.view.faucet && !own.exists();
+pub async fn attend(bench: Bench) {
+    let Bench { client, market, accounts, faucet, own } = bench;
+    let mut judge = Judge::new(client.clone(), market, accounts);
+    let mut enrolled = !faucet && !own.exists();
     loop {
         if !enrolled {
             match enrol(&client, own.clone()).await {

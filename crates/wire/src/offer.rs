@@ -189,7 +189,8 @@ pub struct Offer {
     pub name: String,
     /// The region it is in.
     pub region: String,
-    /// Who is paid for its work, and whose stake stands behind it; needed on a hub that settles on a chain.
+    /// Who is paid for its work, and whose stake stands behind it; needed on a hub that settles on a chain, and proved
+    /// there by the hello's `owner_proof`.
     pub provider: Option<Address>,
     /// Its devices.
     pub devices: Vec<DeviceOffer>,

@@ -82,7 +82,8 @@ pub fn self_test(config: &Config, runtime: &Handle) -> Result<Tested, Error> {
         known.push(machine);
     }
     let (name, region) = (config.name.clone(), config.region.clone());
-    let offer = Offer { name, region, provider: config.provider, devices: offers };
+    let offer =
+        Offer { name, region, provider: config.provider.as_ref().map(|provider| provider.account), devices: offers };
     Ok(Tested { offer, findings, engines, devices: known, wasm, cells: cells.map(Arc::new), group, adapters })
 }
 

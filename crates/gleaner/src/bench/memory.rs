@@ -112,7 +112,8 @@ async fn connect(url: String, number: u32) -> Result<Socket> {
     let public = WorkerKey(key.verifying_key().to_bytes());
     let signature = key.sign(&challenge_bytes(&nonce, &public)).to_bytes().to_vec();
     let (protocol, offer) = (PROTOCOL, offer(number));
-    let hello = ToHub::Hello { protocol, key: public, signature, offer, resting: vec![], held: vec![] };
+    let hello =
+        ToHub::Hello { protocol, key: public, signature, offer, owner_proof: vec![], resting: vec![], held: vec![] };
     socket.send(Message::binary(encode(&hello))).await?;
     match receive(&mut socket).await? {
         ToWorker::Welcome { .. } => Ok(socket),

@@ -7,6 +7,7 @@ mod history;
 pub mod input;
 mod new;
 pub mod place;
+mod prove_worker;
 mod release;
 mod rewards;
 mod send;
@@ -48,6 +49,8 @@ enum Verb {
     Release(release::Args),
     /// List your shares of the node rewards, or claim them
     Rewards(rewards::Args),
+    /// Sign that a worker is this wallet's own: what `gleaner worker statement` printed
+    ProveWorker(prove_worker::Args),
     /// Have the hub give a newcomer tokens, where they are worth nothing
     Faucet,
     /// Print who gets which part of all tokens, and when
@@ -66,6 +69,7 @@ pub async fn perform(settings: &Settings, args: Args) -> Result<ExitCode> {
         Verb::History(args) => history::perform(settings, place, &args).await,
         Verb::Release(args) => release::perform(settings, place, &args).await,
         Verb::Rewards(args) => rewards::perform(settings, place, &args).await,
+        Verb::ProveWorker(args) => prove_worker::perform(settings, &args),
         Verb::Faucet => faucet::perform(settings).await,
         Verb::Allocation(args) => allocation::perform(&args),
     }

@@ -5,6 +5,7 @@ mod list;
 mod manage;
 mod pause;
 mod show;
+mod statement;
 
 use std::process::ExitCode;
 
@@ -32,6 +33,8 @@ pub enum Verb {
     Unmanage(manage::Args),
     /// Print the key of this machine's worker, made if there is none
     Key(key::Args),
+    /// Print what an owner whose wallet is elsewhere has to sign for this machine's worker
+    Statement(statement::Args),
 }
 
 /// Does it.
@@ -45,6 +48,7 @@ pub async fn perform(settings: &Settings, verb: Verb) -> Result<ExitCode> {
         Verb::Manage(args) => manage::perform(&settings.client().await?, &args, true).await,
         Verb::Unmanage(args) => manage::perform(&settings.client().await?, &args, false).await,
         Verb::Key(args) => key::perform(settings, &args),
+        Verb::Statement(args) => statement::perform(settings, &args).await,
     }
 }
 

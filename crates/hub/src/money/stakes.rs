@@ -1,10 +1,11 @@
-//! What stands behind workers.
+//! What stands behind workers, and whose they are.
 use super::clerk::Clerk;
 use super::{Money, Trouble, convert};
 use crate::keeper::Handle;
 use gleaner_chain::order::Order;
+use gleaner_chain::ownership::Ownership;
 use gleaner_core::Event;
-use gleaner_wire::{Address, Amount};
+use gleaner_wire::{Address, Amount, WorkerKey};
 
 /// Providers whose stake is looked at in a round.
 const STAKES_PER_ROUND: usize = 16;
@@ -24,6 +25,22 @@ impl Clerk {
 }
 
 impl Money {
+    /// Refuses a worker whose provider has not signed that it is its own here: it could lie under a stranger's stake.
+    pub(crate) fn check_owner(&self, worker: WorkerKey, provider: Address, proof: &[u8]) -> Result<(), String> {
+        let (deployment, hub) = (&self.market.deployment, self.account.address());
+        let (chain_id, stake, owner) = (deployment.chain_id, deployment.stake, convert::address(provider));
+        if (Ownership { chain_id, stake, owner, worker, hub }).is_signed_by_owner(proof) {
+            return Ok(());
+        }
+        let lack = if proof.is_empty() { "does not prove" } else { "shows a signature that does not prove" };
+        Err(format!(
+            "the worker {worker} names the account {provider} and {lack} that it is this account's own on the hub {hub}: \
+             start it with the wallet of that account (`gleaner share --wallet FILE`), or have that wallet sign what \
+             `gleaner worker statement {provider}` prints (`gleaner wallet prove-worker`) and name the outcome with \
+             `gleaner share --owner-proof FILE`"
+        ))
+    }
+
     /// Tells the core what is locked of the stake of those whose claims are about to be drawn, as far as it has not heard: that
     /// is what they stand to lose. Of whom nothing is locked everything is audited.
     pub(crate) async fn see_locks(&self, keeper: &Handle) -> Result<(), Trouble> {

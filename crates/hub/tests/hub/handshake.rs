@@ -9,7 +9,7 @@ async fn a_worker_that_proves_its_key_is_welcome_and_keeps_its_number() {
     let mut first = Worker::join(&place.api, 1).await;
     let second = Worker::join(&place.api, 2).await;
     assert_ne!(first.id, second.id);
-    assert_eq!(first.heartbeat_ms, place.params.heartbeat_ms);
+    assert_eq!(first.heartbeat_ms, place.config.params.heartbeat_ms);
     first.connection.send(&ToHub::Leaving).await;
     first.connection.closed().await;
     assert_eq!(Worker::join(&place.api, 1).await.id, first.id);
@@ -19,10 +19,10 @@ async fn a_worker_that_proves_its_key_is_welcome_and_keeps_its_number() {
 async fn another_protocol_is_refused_with_what_to_update() {
     let place = Place::new().await;
     let mut connection = Connection::open(&place.api).await;
-    let ToHub::Hello { key, signature, offer, resting, held, .. } = connection.hello(1, Vec::new()) else {
+    let ToHub::Hello { key, signature, offer, owner_proof, resting, held, .. } = connection.hello(1, Vec::new()) else {
         unreachable!("a hello")
     };
-    connection.send(&ToHub::Hello { protocol: PROTOCOL + 1, key, signature, offer, resting, held }).await;
+    connection.send(&ToHub::Hello { protocol: PROTOCOL + 1, key, signature, offer, owner_proof, resting, held }).await;
     let reason = connection.refusal().await;
     assert!(reason.contains("update the hub"), "{reason}");
 }
@@ -32,10 +32,10 @@ async fn a_signature_by_another_key_is_refused() {
     let place = Place::new().await;
     let mut connection = Connection::open(&place.api).await;
     let ToHub::Hello { signature, .. } = connection.hello(2, Vec::new()) else { unreachable!("a hello") };
-    let ToHub::Hello { protocol, key, offer, resting, held, .. } = connection.hello(1, Vec::new()) else {
+    let ToHub::Hello { protocol, key, offer, owner_proof, resting, held, .. } = connection.hello(1, Vec::new()) else {
         unreachable!("a hello")
     };
-    connection.send(&ToHub::Hello { protocol, key, signature, offer, resting, held }).await;
+    connection.send(&ToHub::Hello { protocol, key, signature, offer, owner_proof, resting, held }).await;
     let reason = connection.refusal().await;
     assert!(reason.contains("does not match the key"), "{reason}");
 }
@@ -54,11 +54,12 @@ async fn a_signature_of_an_earlier_challenge_is_refused() {
 async fn an_offer_no_honest_worker_makes_is_refused() {
     let place = Place::new().await;
     let mut connection = Connection::open(&place.api).await;
-    let ToHub::Hello { protocol, key, signature, mut offer, resting, held } = connection.hello(1, Vec::new()) else {
+    let hello = connection.hello(1, Vec::new());
+    let ToHub::Hello { protocol, key, signature, mut offer, owner_proof, resting, held } = hello else {
         unreachable!("a hello")
     };
     offer.devices.clear();
-    connection.send(&ToHub::Hello { protocol, key, signature, offer, resting, held }).await;
+    connection.send(&ToHub::Hello { protocol, key, signature, offer, owner_proof, resting, held }).await;
     let reason = connection.refusal().await;
     assert!(reason.contains("devices"), "{reason}");
 }

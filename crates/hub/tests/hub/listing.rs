@@ -70,7 +70,8 @@ async fn jobs_come_in_pages_and_by_state_and_requester() {
 /// Joins with an offer of its own.
 async fn join(api: &Api, seed: u8, kind: DeviceKind, gib: u64, price: u64, region: &str) -> Connection {
     let mut connection = Connection::open(api).await;
-    let ToHub::Hello { protocol, key, signature, resting, held, .. } = connection.hello(seed, Vec::new()) else {
+    let ToHub::Hello { protocol, key, signature, owner_proof, resting, held, .. } = connection.hello(seed, Vec::new())
+    else {
         panic!("a hello")
     };
     let mut offer = offer(seed);
@@ -79,7 +80,7 @@ async fn join(api: &Api, seed: u8, kind: DeviceKind, gib: u64, price: u64, regio
     offer.devices[0].memory = ByteSize::mib(gib * 1024);
     offer.devices[0].price_per_second = Amount(price);
     offer.devices[0].runtimes[0].score = u32::from(seed) * 100;
-    connection.send(&ToHub::Hello { protocol, key, signature, offer, resting, held }).await;
+    connection.send(&ToHub::Hello { protocol, key, signature, offer, owner_proof, resting, held }).await;
     let welcome = tokio::time::timeout(PATIENCE, connection.receive()).await.unwrap();
     assert!(matches!(welcome, Some(ToWorker::Welcome { .. })));
     connection

@@ -93,7 +93,15 @@ impl Connection {
         let signer = SigningKey::from_bytes(&[seed; 32]);
         let key = WorkerKey(signer.verifying_key().to_bytes());
         let signature = signer.sign(&challenge_bytes(&self.nonce, &key)).to_bytes().to_vec();
-        ToHub::Hello { protocol: PROTOCOL, key, signature, offer: offer(seed), resting: Vec::new(), held }
+        ToHub::Hello {
+            protocol: PROTOCOL,
+            key,
+            signature,
+            offer: offer(seed),
+            owner_proof: Vec::new(),
+            resting: Vec::new(),
+            held,
+        }
     }
 }
 
