@@ -1,6 +1,7 @@
 //! `gleaner hub`: runs a hub until Ctrl-C.
 mod desk;
 mod managed;
+mod tls;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -17,7 +18,7 @@ use crate::failure::Advice;
 use crate::interrupt::Interrupt;
 use crate::output::{data, json, say};
 use crate::settings::{Settings, private_files};
-use crate::words;
+use crate::{telemetry, words};
 
 /// Where a hub listens unless it is told otherwise.
 pub const LISTEN: &str = "127.0.0.1:7700";
@@ -92,12 +93,16 @@ pub struct Args {
     /// How long a new hub's auctions wait for sealed bids, and again for them to be opened
     #[arg(long, value_name = "TIME", default_value = "300ms", value_parser = parse_time)]
     bid_time: Millis,
-    /// Listen on an address that other machines reach, although HTTP is not encrypted
+    /// Listen on an address that other machines reach, although nothing encrypts what is said there
     #[arg(long)]
     allow_remote: bool,
+    #[command(flatten)]
+    tls: tls::Args,
     /// Let webhooks lead to addresses that are not public, and be sent over plain HTTP
     #[arg(long)]
     private_webhooks: bool,
+    #[command(flatten)]
+    pub telemetry: telemetry::Args,
     #[command(flatten)]
     managed: managed::Args,
 }
@@ -199,7 +204,7 @@ pub async fn perform(settings: &Settings, args: &Args) -> Result<ExitCode> {
     match args.verb {
         Some(Verb::Reconcile { json }) => return reconcile(settings, json).await,
         Some(Verb::Openapi) => {
-            data(gleaner_hub::openapi().trim_end())?;
+            data(gleaner_hub::openapi(Some(&desk::description())).trim_end())?;
             return Ok(ExitCode::SUCCESS);
         }
         Some(Verb::Demand { json }) => return managed::show(&settings.client().await?, json).await,
@@ -212,6 +217,10 @@ pub async fn perform(settings: &Settings, args: &Args) -> Result<ExitCode> {
     let config = gleaner_hub::Config {
         credit: args.credit,
         allow_remote: args.allow_remote,
+        tls: args.tls.config(),
+        redirect_http: args.tls.redirect_http,
+        url: args.tls.url.clone(),
+        behind_proxy: args.tls.behind_proxy,
         chain: args.chain()?,
         anchor_confirmations: args.confirmations,
         fiat: args.fiat()?,
@@ -229,13 +238,15 @@ pub async fn perform(settings: &Settings, args: &Args) -> Result<ExitCode> {
         managed: args.managed.config(),
         extra: Some(desk::beside()),
         webhooks_private: args.private_webhooks,
+        traces: args.telemetry.traces(),
         ..gleaner_hub::Config::new(&folder, args.listen)
     };
     let mut hub = gleaner_hub::start(config).await?;
-    let url = format!("http://{}", hub.address());
     let file = folder.join("address");
-    std::fs::write(&file, format!("{url}\n")).with_context(|| format!("cannot write {}", file.display()))?;
-    data(&url)?;
+    let own = format!("{}\n", hub.own_url());
+    std::fs::write(&file, own).with_context(|| format!("cannot write {}", file.display()))?;
+    data(hub.url())?;
+    args.tls.say(args.listen, args.allow_remote, hub.own_url());
     if let Some(sftp) = hub.sftp() {
         say(format!(
             "SFTP at {}, host key {}; user: any requester's name, password: the hub's token",

@@ -3,8 +3,7 @@
 use crate::Error;
 use axum::Router;
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Where such a room finds the hub.
@@ -18,18 +17,6 @@ pub struct Place {
     pub dir: PathBuf,
 }
 
-impl Place {
-    pub(crate) fn of(address: SocketAddr, token_file: &Path, dir: &Path) -> Self {
-        let ip = match address.ip() {
-            IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
-            IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
-            ip => ip,
-        };
-        let url = format!("http://{}", SocketAddr::new(ip, address.port()));
-        Self { url, token_file: token_file.to_owned(), dir: dir.to_owned() }
-    }
-}
-
 /// What it takes to use a route of such a room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
@@ -41,15 +28,32 @@ pub enum Need {
     Submit,
     /// To spend the account's money.
     Spend,
+    /// To order jobs with it, which requesters do.
+    Order,
 }
 
-/// The routes of such a room, and what it takes to use each. One that is not listed is not served.
+/// The routes of such a room.
 #[derive(Debug)]
 pub struct Routes {
     /// What serves them.
     pub router: Router,
+    /// What they are.
+    pub description: Description,
+}
+
+/// What routes such a room has, what it takes to use each, and how programs do. One that is not listed is not served.
+#[derive(Clone)]
+pub struct Description {
     /// Method, path as axum writes it, and need.
     pub needs: Vec<(&'static str, &'static str, Need)>,
+    /// The room's part of the OpenAPI document. The hub adds what holds for all routes alike.
+    pub document: utoipa::openapi::OpenApi,
+}
+
+impl fmt::Debug for Description {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Description").field("needs", &self.needs).finish_non_exhaustive()
+    }
 }
 
 type Open = dyn Fn(&Place) -> Result<Routes, Box<dyn std::error::Error + Send + Sync>> + Send + Sync;
@@ -75,18 +79,5 @@ impl Extra {
 impl fmt::Debug for Extra {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Extra")
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_room_beside_reaches_a_hub_that_listens_everywhere() {
-        let url = |address: &str| Place::of(address.parse().expect("an address"), Path::new("t"), Path::new("d")).url;
-        assert_eq!(url("0.0.0.0:7700"), "http://127.0.0.1:7700");
-        assert_eq!(url("[::]:7700"), "http://[::1]:7700");
-        assert_eq!(url("192.0.2.7:7700"), "http://192.0.2.7:7700");
     }
 }

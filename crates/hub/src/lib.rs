@@ -39,13 +39,13 @@ mod webhooks;
 
 pub use config::{Bucket, Config, SignUp, Site};
 pub use error::Error;
-pub use extra::{Extra, Need, Place, Routes};
+pub use extra::{Description, Extra, Need, Place, Routes};
 pub use hub::{Hub, start};
 pub use inbox::Sftp;
 pub use managed::ManagedConfig;
 pub use tls::{Acme, CertificateError, DIRECTORY as ACME_DIRECTORY, Tls, TlsError};
 
-/// The OpenAPI document of the HTTP API, as JSON.
-pub fn openapi() -> String {
-    http::openapi_text()
+/// The OpenAPI document of the HTTP API, as JSON, with the routes of a room beside the hub.
+pub fn openapi(beside: Option<&Description>) -> String {
+    http::openapi_text(beside)
 }

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use gleaner_chain::genesis::Genesis;
 use gleaner_client::Token;
-use gleaner_desk::{Config, Desk, Limits, router, routes};
+use gleaner_desk::{Config, Desk, Limits, document, router, routes};
 use gleaner_hub::money::ChainConfig;
-use gleaner_hub::{Extra, Hub, Need, Routes};
+use gleaner_hub::{Description, Extra, Hub, Need, Routes};
 use reqwest::header::HeaderMap;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ pub struct Place {
     hub: Option<Hub>,
     limits: Limits,
     chain: bool,
-    http: reqwest::Client,
+    pub http: reqwest::Client,
 }
 
 /// What was answered.
@@ -33,6 +33,11 @@ pub struct Answer {
 }
 
 impl Answer {
+    pub async fn of(response: reqwest::Response) -> Self {
+        let (status, headers) = (response.status(), response.headers().clone());
+        Self { status, headers, body: response.bytes().await.expect("a body").to_vec() }
+    }
+
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_else(|_| panic!("{self:?} is JSON: {}", self.text()))
     }
@@ -88,7 +93,7 @@ impl Place {
             let dir = place.dir.join("desk");
             let token = Token::read(&place.token_file)?;
             let router = router(Desk::open(Config { dir, hub: place.url.clone(), token, limits })?);
-            Ok(Routes { router, needs: needs() })
+            Ok(Routes { router, description: description() })
         });
         let genesis = Genesis::preset("hub").and_then(|genesis| genesis.with_timings("local")).expect("a genesis");
         let chain = match self.chain {
@@ -124,6 +129,10 @@ impl Place {
         format!("http://{}", self.hub().address())
     }
 
+    pub fn http(&self) -> &reqwest::Client {
+        &self.http
+    }
+
     pub fn token(&self) -> String {
         std::fs::read_to_string(self.hub().token_file()).expect("there").trim().to_owned()
     }
@@ -153,9 +162,7 @@ impl Person<'_> {
     }
 
     pub async fn send(&self, request: reqwest::RequestBuilder) -> Answer {
-        let response = request.send().await.expect("answered");
-        let (status, headers) = (response.status(), response.headers().clone());
-        Answer { status, headers, body: response.bytes().await.expect("a body").to_vec() }
+        Answer::of(request.send().await.expect("answered")).await
     }
 
     pub async fn get(&self, path: &str) -> Answer {
@@ -210,12 +217,14 @@ pub const PROGRAM: &[u8] = b"\0asm\x01\0\0\0";
 pub const JOB: &str = "name = \"x\"\n[[task]]\nname = \"a\"\nruntime = \"wasm\"\nprogram = \"program.wasm\"\n";
 
 /// What the hub's guard is to ask of callers of the desk's routes.
-fn needs() -> Vec<(&'static str, &'static str, Need)> {
+fn description() -> Description {
     let need = |need| match need {
         gleaner_desk::Need::Nothing => Need::Nothing,
         gleaner_desk::Need::Read => Need::Read,
         gleaner_desk::Need::Submit => Need::Submit,
         gleaner_desk::Need::Spend => Need::Spend,
+        gleaner_desk::Need::Order => Need::Order,
     };
-    routes().into_iter().map(|route| (route.method, route.path, need(route.need))).collect()
+    let needs = routes().into_iter().map(|route| (route.method, route.path, need(route.need))).collect();
+    Description { needs, document: document() }
 }

@@ -17,6 +17,7 @@ mod money;
 mod openapi;
 mod page;
 mod parameters;
+mod patience;
 mod people;
 mod prices;
 mod problem;
@@ -26,6 +27,7 @@ mod rejections;
 mod results;
 mod seeding;
 mod server;
+mod spending;
 mod submit;
 mod webhooks;
 mod workers;
@@ -55,8 +57,8 @@ use crate::screen::Screener;
 use crate::token::Tokens;
 use crate::traces::Traces;
 use crate::webhooks::Webhooks;
-use axum::Router;
-use axum::middleware::{from_fn_with_state, map_response, map_response_with_state};
+use axum::middleware::{from_fn, from_fn_with_state, map_response, map_response_with_state};
+use axum::{Extension, Router};
 use gleaner_data::net::http as net;
 use gleaner_wire::Millis;
 use std::sync::Arc;
@@ -126,6 +128,7 @@ fn chunks(shared: &Arc<Shared>) -> Router<Arc<Shared>> {
 
 /// Every route behind the guard of its row; `beside` has those of other rooms, which hear in whose name they are asked.
 pub(crate) fn router(shared: &Arc<Shared>, beside: Option<Routes>) -> Router {
+    let told = openapi::Told::of(beside.as_ref().map(|routes| routes.description.clone()));
     let beside = beside.map(|routes| access::guard_beside(shared, routes)).unwrap_or_default();
     let https = shared.origin.is_https();
     access::router(shared)
@@ -133,6 +136,8 @@ pub(crate) fn router(shared: &Arc<Shared>, beside: Option<Routes>) -> Router {
         .nest("/api/v1", chunks(shared))
         .method_not_allowed_fallback(problem::method_not_allowed)
         .fallback(page::fallback)
+        .layer(from_fn(patience::patient))
+        .layer(Extension(told))
         .layer(map_response(rejections::explain))
         .layer(map_response_with_state(Arc::clone(shared), health::count))
         .layer(from_fn_with_state(https, access::add_headers))

@@ -14,16 +14,17 @@ pub(crate) use headers::add as add_headers;
 pub(crate) use origin::Origin;
 pub(crate) use owner::{Mine, is_anothers, machines_of, mine, payers, requester_for, requester_of};
 pub(crate) use rule::{By, Owned, Rule};
-pub(crate) use table::{Row, table};
+pub(crate) use table::table;
 
 use super::Shared;
 use super::problem::{Problem, no_such_page};
-use crate::extra::{Need, Routes};
+use crate::extra::{Description, Need, Routes};
 use axum::Router;
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::Method;
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
+use gleaner_accounts::Role;
 use gleaner_accounts::token::Scope;
 use guard::{Gate, admit, explain, guard, introduce};
 use std::collections::HashMap;
@@ -61,10 +62,15 @@ pub(super) fn guard_chunks<S: Clone + Send + Sync + 'static>(shared: &Arc<Shared
 
 /// The routes of rooms beside the hub, by what they say that it takes.
 pub(super) fn guard_beside(shared: &Arc<Shared>, routes: Routes) -> Router {
-    let Routes { router, needs } = routes;
-    let known = needs.into_iter().filter_map(|(method, path, need)| Some((method.parse().ok()?, path, need)));
-    let rules = known.map(|(method, path, need)| ((method, path.to_owned()), rule_of(need))).collect();
+    let Routes { router, description } = routes;
+    let rules = rules_beside(&description).map(|(method, path, rule)| ((method, path.to_owned()), rule)).collect();
     guard_elsewhere(shared, router, rules, true)
+}
+
+/// The rules of the routes of a room beside the hub.
+pub(crate) fn rules_beside(description: &Description) -> impl Iterator<Item = (Method, &'static str, Rule)> {
+    let needs = description.needs.iter();
+    needs.filter_map(|(method, path, need)| Some((method.parse().ok()?, *path, rule_of(*need))))
 }
 
 fn guard_elsewhere<S: Clone + Send + Sync + 'static>(
@@ -84,6 +90,7 @@ pub(crate) fn rule_of(need: Need) -> Rule {
         Need::Read => Rule::account(Scope::Read),
         Need::Submit => Rule::account(Scope::Submit),
         Need::Spend => Rule::account(Scope::Spend),
+        Need::Order => Rule::account(Scope::Spend).with(Role::Requester),
     }
 }
 

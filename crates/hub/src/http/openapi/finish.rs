@@ -1,6 +1,7 @@
 //! What holds for every route alike, written once: parameters of paths, the form of problems, and those that any route
 //! may answer with. And every field of an answer is there, also where a reader would do without it.
-use crate::http::access::{By, Row, table};
+use crate::http::access::{By, Rule};
+use axum::http::Method;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
@@ -27,13 +28,13 @@ const IN_PATHS: [(&str, &str, &str); 16] = [
 /// What is sent, but not as the body of a request.
 const SENT_OTHERWISE: [&str; 1] = ["WatchRequest"];
 
-/// Completes the document.
-pub(super) fn finish(document: &mut Value) {
+/// Completes the document. Each route has its rule.
+pub(super) fn finish(document: &mut Value, rules: &[(Method, &str, Rule)]) {
     let paths = document["paths"].as_object_mut().expect("a document has paths");
     for (path, methods) in paths {
         for (method, operation) in methods.as_object_mut().expect("a path has methods") {
             add_parameters(path, operation);
-            add_security(path, method, operation);
+            add_security(path, method, operation, rules);
             add_problems(path, operation);
             if method != "head" {
                 give_problems_their_form(operation);
@@ -70,11 +71,9 @@ fn add_parameters(path: &str, operation: &mut Value) {
 }
 
 /// Says who may, as the table of all routes has it.
-fn add_security(path: &str, method: &str, operation: &mut Value) {
-    let rows = table();
-    let row =
-        rows.iter().find(|row| row.path.replace("{*", "{") == path && row.method.as_str().eq_ignore_ascii_case(method));
-    let Some(Row { rule, .. }) = row else { return };
+fn add_security(path: &str, method: &str, operation: &mut Value, rules: &[(Method, &str, Rule)]) {
+    let is_this = |of: &Method, at: &str| at.replace("{*", "{") == path && of.as_str().eq_ignore_ascii_case(method);
+    let Some((.., rule)) = rules.iter().find(|(of, at, _)| is_this(of, at)) else { return };
     let mut schemes = Vec::new();
     if rule.anyone {
         schemes.push(json!({}));
@@ -95,6 +94,7 @@ fn add_security(path: &str, method: &str, operation: &mut Value) {
 /// Adds what any route of its kind may refuse with.
 fn add_problems(path: &str, operation: &mut Value) {
     let takes_something = operation.get("parameters").is_some() || operation.get("requestBody").is_some();
+    let takes_body = operation.get("requestBody").is_some();
     let takes_json =
         operation.pointer("/requestBody/content").is_some_and(|body| body.get("application/json").is_some());
     let named = |scheme: &Value| scheme.as_object().is_some_and(|names| !names.is_empty());
@@ -105,6 +105,9 @@ fn add_problems(path: &str, operation: &mut Value) {
     };
     if takes_something {
         add("400", "`bad-request`: the request makes no sense");
+    }
+    if takes_body {
+        add("408", "`silence`: the body does not arrive");
     }
     if takes_json {
         add("413", "`too-large`: the body is too long");

@@ -1,21 +1,26 @@
 //! The OpenAPI document: what each route takes, answers and refuses, from the attributes above the handlers.
 //!
-//! `docs/openapi.json` is this document; a test compares the two, and every route of the router with it.
+//! `docs/openapi.json` is this document with what the rooms beside the hub add; the program's tests compare the two, and tests
+//! here every route of the router with it.
 mod elsewhere;
 mod finish;
 #[cfg(test)]
 mod tests;
 
+use super::access::{rules_beside, table};
 use super::{data, disputes, events, health, inbox, jobs, keys, line, logs, money, prices, quote, results, seeding};
 use super::{figures, live, machines, people, progress, submit, webhooks, workers};
+use crate::extra::Description;
 use crate::session;
+use axum::body::Bytes;
+use axum::extract::Extension;
 use axum::http::header;
 use axum::response::IntoResponse;
 use gleaner_wire::live::{Numbered, WatchRequest};
 use gleaner_wire::webhook::WebhookMessage;
 use gleaner_wire::{SignedOrder, api};
 use serde_json::Value;
-use std::sync::LazyLock;
+use std::sync::{Arc, OnceLock};
 use utoipa::OpenApi;
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityScheme};
 
@@ -69,16 +74,22 @@ use utoipa::openapi::security::{ApiKey, ApiKeyValue, Http, HttpAuthScheme, Secur
         people::tokens::list, people::tokens::make, people::tokens::revoke,
         people::sessions::list, people::sessions::end_others, people::sessions::end,
         people::events::mine, people::events::all,
+        people::stewardship::set_roles, people::stewardship::suspend, people::stewardship::readmit,
+        people::stewardship::reset_passphrase,
         people::operator::list, people::operator::add_desk_wallet, people::operator::reserve, people::operator::give_back,
+        people::link::make, people::link::sign_in,
         health::health, health::alive, health::ready, health::metrics
     ),
     components(schemas(api::Problem, api::Live, SignedOrder, Numbered, WatchRequest, WebhookMessage))
 )]
 struct Document;
 
-/// The document as it is served and checked in.
-pub(crate) fn document() -> Value {
+/// The document as it is served and checked in, with the routes of a room beside the hub.
+pub(crate) fn document(beside: Option<&Description>) -> Value {
     let mut document = Document::openapi();
+    if let Some(beside) = beside {
+        document.merge(beside.document.clone());
+    }
     let components = document.components.get_or_insert_default();
     let bearer = |what: &str| {
         let mut scheme = Http::new(HttpAuthScheme::Bearer);
@@ -94,18 +105,30 @@ pub(crate) fn document() -> Value {
     let cookie = ApiKey::Cookie(ApiKeyValue::with_description("gleaner", what));
     components.add_security_scheme("session", SecurityScheme::ApiKey(cookie));
     let mut document = serde_json::to_value(document).expect("a document is plain data");
-    finish::finish(&mut document);
+    let own = table().into_iter().map(|row| (row.method, row.path, row.rule));
+    let rules: Vec<_> = own.chain(beside.into_iter().flat_map(rules_beside)).collect();
+    finish::finish(&mut document, &rules);
     document
 }
 
 /// The document as text that ends with its line.
-pub(crate) fn text() -> String {
-    let mut text = serde_json::to_string_pretty(&document()).expect("a document is plain data");
+pub(crate) fn text(beside: Option<&Description>) -> String {
+    let mut text = serde_json::to_string_pretty(&document(beside)).expect("a document is plain data");
     text.push('\n');
     text
 }
 
-static TEXT: LazyLock<String> = LazyLock::new(text);
+/// The document of a running hub, written when it is first asked for.
+pub(super) struct Told {
+    beside: Option<Description>,
+    text: OnceLock<Bytes>,
+}
+
+impl Told {
+    pub(super) fn of(beside: Option<Description>) -> Arc<Self> {
+        Arc::new(Self { beside, text: OnceLock::new() })
+    }
+}
 
 /// `GET /api/v1/openapi.json`: this document.
 #[utoipa::path(
@@ -116,6 +139,7 @@ static TEXT: LazyLock<String> = LazyLock::new(text);
     summary = "This document",
     responses((status = 200, description = "OpenAPI 3.1", body = Object))
 )]
-pub(super) async fn show() -> impl IntoResponse {
-    ([(header::CONTENT_TYPE, "application/json")], TEXT.as_str())
+pub(super) async fn show(Extension(told): Extension<Arc<Told>>) -> impl IntoResponse {
+    let text = told.text.get_or_init(|| text(told.beside.as_ref()).into());
+    ([(header::CONTENT_TYPE, "application/json")], text.clone())
 }
