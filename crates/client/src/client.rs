@@ -3,6 +3,7 @@ use gleaner_wire::api::{
     CaseView, ExplainView, Health, JobSummary, JobView, JobsPage, LedgerView, ResultsPage, WorkerView,
 };
 use gleaner_wire::prices::{DemandView, PriceHistory, PriceView};
+use gleaner_wire::progress::TracedJob;
 use gleaner_wire::query::WorkersPage;
 use gleaner_wire::receipt::TaskReceipt;
 use gleaner_wire::{Address, DeviceClass, JobId, WorkerId};
@@ -101,6 +102,22 @@ impl Client {
         self.connection.json(self.request(Method::POST, path).json(body)).await
     }
 
+    /// Makes a wallet that the desk keeps an account's. Only the operator may.
+    pub async fn add_desk_wallet(&self, account: u64, address: &str) -> Result<(), Error> {
+        let path = format!("/accounts/{account}/wallets/{address}");
+        self.connection.answer(self.request(Method::PUT, &path)).await.map(|_| ())
+    }
+
+    /// Puts something at a path of the API. It may be put there again if nobody answers.
+    pub async fn put(&self, path: &str, body: &impl serde::Serialize) -> Result<(), Error> {
+        self.connection.answer(self.request(Method::PUT, path).json(body)).await.map(|_| ())
+    }
+
+    /// Removes what is at a path of the API.
+    pub async fn remove(&self, path: &str) -> Result<(), Error> {
+        self.connection.answer(self.request(Method::DELETE, path)).await.map(|_| ())
+    }
+
     async fn post(&self, path: &str) -> Result<(), Error> {
         self.connection.answer(self.request(Method::POST, path)).await.map(|_| ())
     }
@@ -125,6 +142,11 @@ impl Client {
 
     /// One job.
     pub async fn job(&self, job: JobId) -> Result<JobView, Error> {
+        self.get(&format!("/jobs/{job}")).await
+    }
+
+    /// One job, and where its trace is.
+    pub async fn traced_job(&self, job: JobId) -> Result<TracedJob, Error> {
         self.get(&format!("/jobs/{job}")).await
     }
 

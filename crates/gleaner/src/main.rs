@@ -31,6 +31,7 @@ mod sim;
 mod stake;
 mod standstill;
 mod table;
+mod telemetry;
 mod up;
 mod vote;
 mod wallet;
@@ -43,6 +44,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
 use settings::Settings;
+use telemetry::LogFormat;
 
 /// Puts idle GPUs to work: share yours, or run your jobs on others'.
 #[derive(Parser)]
@@ -109,6 +111,34 @@ enum Verb {
     },
 }
 
+impl Verb {
+    /// How lines of the log are written; only who serves for long is read by programs.
+    fn log_format(&self) -> LogFormat {
+        match self {
+            Self::Up(args) => args.telemetry.log_format(),
+            Self::Hub(args) => args.telemetry.log_format(),
+            Self::Share(args) => args.telemetry.log_format(),
+            Self::Demo(_)
+            | Self::Doctor(_)
+            | Self::Run(_)
+            | Self::Quote(_)
+            | Self::Job(_)
+            | Self::Data(_)
+            | Self::Worker(_)
+            | Self::Price(_)
+            | Self::Wallet(_)
+            | Self::Stake(_)
+            | Self::Vote(_)
+            | Self::Chain(_)
+            | Self::Receipt(_)
+            | Self::Bench(_)
+            | Self::Sim(_)
+            | Self::WgslChild
+            | Self::Cell { .. } => LogFormat::Text,
+        }
+    }
+}
+
 fn main() -> ExitCode {
     let cli = Cli::parse();
     if let Verb::WgslChild = cli.verb {
@@ -117,7 +147,7 @@ fn main() -> ExitCode {
     if let Verb::Cell { arguments } = &cli.verb {
         return gleaner_worker::run_helper(arguments);
     }
-    match prepare(&cli.settings).and_then(|runtime| runtime.block_on(perform(cli))) {
+    match prepare(&cli.settings, cli.verb.log_format()).and_then(|runtime| runtime.block_on(perform(cli))) {
         Ok(code) => code,
         Err(error) => {
             output::say(failure::render(&error));
@@ -126,20 +156,11 @@ fn main() -> ExitCode {
     }
 }
 
-fn prepare(settings: &Settings) -> Result<tokio::runtime::Runtime> {
+fn prepare(settings: &Settings, format: LogFormat) -> Result<tokio::runtime::Runtime> {
+    telemetry::start_log(settings.verbose, format);
     if let Some(parent) = settings.with_parent {
         network::die_with(parent)?;
     }
-    let level = match settings.verbose {
-        // A machine that serves until its command ends has nothing to say about that.
-        0 => "warn,iroh::socket=off",
-        1 => "info",
-        2.. => "debug",
-    };
-    let filter = tracing_subscriber::EnvFilter::try_from_env("GLEANER_LOG");
-    let filter = filter.unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(level));
-    let ansi = console::colors_enabled_stderr();
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(ansi).init();
     tokio::runtime::Runtime::new().context("cannot start the runtime")
 }
 

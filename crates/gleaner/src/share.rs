@@ -1,13 +1,14 @@
 //! `gleaner share`: shares this machine with a hub until Ctrl-C.
+
+pub mod owner;
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use gleaner_chain::views::ChainView;
-use gleaner_chain::wallet;
-use gleaner_client::{Client, Token};
-use gleaner_requester::Purse;
-use gleaner_wire::{Address, Amount, Millis, Offer};
+use gleaner_client::HubAddress;
+use gleaner_client::Token;
+use gleaner_wire::{Amount, Millis, Offer};
 use gleaner_worker::machine::preferences::{Price, Unknown, YieldToInput};
 use gleaner_worker::machine::{Bid, Preferences};
 use gleaner_worker::{Config, Finding, Report};
@@ -17,12 +18,11 @@ use crate::failure::Advice;
 use crate::interrupt::Interrupt;
 use crate::output::say;
 use crate::price::HourlyPrice;
-use crate::purse;
 use crate::settings::{Settings, private_files};
-use crate::{doctor, judge, service, words};
+use crate::{doctor, judge, service, telemetry, words};
 
-/// How many times the least stake a worker puts up where tokens are free, so that many orders can lock a part of it.
-const STAKE_TIMES: u64 = 10;
+/// The token of an account in a worker's folder.
+const ACCOUNT_TOKEN: &str = "account.token";
 
 /// Options of `gleaner share`.
 #[derive(clap::Args)]
@@ -75,6 +75,13 @@ pub struct Args {
     /// When the machine is yours, and what it costs you [default: preferences.toml in the worker's folder]
     #[arg(long, value_name = "FILE")]
     preferences: Option<PathBuf>,
+    /// Who owns this worker, signed by a wallet that is elsewhere [default: owner-proof.json in the worker's folder]
+    #[arg(long, value_name = "FILE")]
+    owner_proof: Option<PathBuf>,
+    /// Pair this machine with an account of the hub: a file with one of its tokens, with the scope `provide`. The account
+    /// sees the machine and sets its price and hours [default: account.token in the worker's folder]
+    #[arg(long, value_name = "FILE", env = "GLEANER_ACCOUNT_TOKEN_FILE", hide_env = true)]
+    account_token_file: Option<PathBuf>,
     /// Set it up as a service of this user, which starts with the machine
     #[arg(long, conflicts_with = "uninstall")]
     install: bool,
@@ -84,6 +91,8 @@ pub struct Args {
     /// Which worker of this machine it is, if there are several
     #[arg(long, default_value_t = 1, hide = true)]
     number: u32,
+    #[command(flatten)]
+    pub telemetry: telemetry::Args,
     /// Lie, to see how a liar is caught: altered, another, stale or cheaper results
     #[arg(long, hide = true, value_name = "HOW")]
     lie: Option<gleaner_worker::Lie>,
@@ -96,16 +105,14 @@ pub async fn perform(settings: &Settings, args: &Args) -> Result<ExitCode> {
     }
     let mut interrupt = Interrupt::listen()?;
     private_files();
-    let mut config = args.config(settings, settings.hub_url()?)?;
+    let mut config = args.config(settings, settings.hub_address()?)?;
     if config.preferences.price == Price::Market {
         // A hub that does not answer now is tried again by the worker.
         config.market = gleaner_worker::market(&config.hub).await.unwrap_or_default();
     }
-    let purse = provider(settings, &config).await?;
-    config.provider = purse.as_ref().map(|purse| Address(purse.account.address().into_array()));
-    if let Some(purse) = purse {
-        let client = Client::new(&config.hub, Token::new(""), "provider")?;
-        tokio::spawn(judge::attend(client, purse, config.dir.join("judge.json")));
+    if let Some(owner) = owner::find(settings, &config, args.owner_proof.as_deref()).await? {
+        config.provider = Some(owner.provider);
+        tokio::spawn(judge::attend(owner.bench));
     }
     let (stop, stopped) = watch::channel(false);
     let worker = tokio::spawn(gleaner_worker::run(config, stopped, |report| tell(&report)));
@@ -126,17 +133,19 @@ pub async fn perform(settings: &Settings, args: &Args) -> Result<ExitCode> {
 
 impl Args {
     /// What the worker is told.
-    pub fn config(&self, settings: &Settings, hub: String) -> Result<Config> {
+    pub fn config(&self, settings: &Settings, hub: HubAddress) -> Result<Config> {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let cores = u16::try_from(cores).unwrap_or(u16::MAX).min(Offer::SLOTS_MAX);
         let dir = settings.folder()?.join("workers").join(self.number.to_string());
         let preferences = self.preferences(&dir)?;
+        let account_token = self.account_token(&dir)?;
         Ok(Config {
             hub,
             dir,
             name: self.name.clone().unwrap_or_else(machine_name),
             region: self.region.clone(),
             provider: None,
+            account_token,
             market: Vec::new(),
             cpu_slots: if self.no_cpu { 0 } else { self.cpu_slots.unwrap_or(cores) },
             gpu: !self.no_gpu,
@@ -145,12 +154,26 @@ impl Args {
             containers: !self.no_containers,
             blender: !self.no_blender,
             lie: self.lie,
+            traces: self.telemetry.traces(),
             blender_program: self.blender.clone(),
             together: self.together,
             network: self.allow_network.clone(),
             gvisor: self.gvisor,
             preferences,
         })
+    }
+
+    /// The token of the account that the machine is paired with, if its owner has left one.
+    fn account_token(&self, dir: &Path) -> Result<Option<Token>> {
+        let file = self.account_token_file.clone().unwrap_or_else(|| dir.join(ACCOUNT_TOKEN));
+        if self.account_token_file.is_none() && !file.exists() {
+            return Ok(None);
+        }
+        let token = Token::read(&file).with_context(|| {
+            let help = "make a token with the scope `provide` on the hub's page, and put it into this file";
+            Advice::new(format!("{} holds no token of an account", file.display()), help)
+        })?;
+        Ok(Some(token))
     }
 
     /// What the owner wrote, and what the command line says over it.
@@ -182,43 +205,6 @@ impl Args {
     }
 }
 
-/// The account that is paid, with its stake in place; none if the hub's money is on no chain. A worker has a wallet of
-/// its own unless one is named.
-async fn provider(settings: &Settings, config: &Config) -> Result<Option<Purse>> {
-    let client = Client::new(&config.hub, Token::new(""), "provider")?;
-    if client.get::<ChainView>("/chain").await.is_err_and(|error| error.is_not_found()) {
-        return Ok(None);
-    }
-    let account = match &settings.wallet {
-        Some(_) => purse::account(settings)?,
-        None => wallet::own(&config.dir.join("wallet.json"))?,
-    };
-    let purse = Purse::of(&client, account).await?;
-    stake_up(&client, &purse).await?;
-    Ok(Some(purse))
-}
-
-/// Puts the least stake behind the worker on a chain that gives tokens away. Elsewhere its owner does that.
-async fn stake_up(client: &Client, purse: &Purse) -> Result<()> {
-    let (address, needed) = (purse.account.address(), purse.view.terms.stake_min);
-    if purse.market.stake_of(address).await? >= needed {
-        return Ok(());
-    }
-    if !purse.view.faucet {
-        let problem = format!("{} must stand behind this worker, and {address} has staked less", words::money(needed));
-        let wallet = "workers/1/wallet.json in the state folder, unless --wallet names another";
-        let help = format!("send tokens and gas to {address}, then `gleaner stake add` with its wallet ({wallet})");
-        return Err(Advice::new(problem, help).into());
-    }
-    purse.fill(client).await?;
-    let stake = Amount(needed.0.saturating_mul(STAKE_TIMES));
-    let call = purse.market.stake_with_permit(&purse.account, stake).await?;
-    purse.send(&call).await?;
-    purse.send(&purse.market.allow(purse.view.hub, stake)).await?;
-    say(format!("staked {} of {address}, which the faucet gave", words::money(stake)));
-    Ok(())
-}
-
 fn own_program() -> Result<PathBuf> {
     std::env::current_exe().context("cannot find this program's own file")
 }
@@ -232,6 +218,13 @@ fn tell(report: &Report) {
     match report {
         Report::Tested { offer, missing } => tell_offer(offer, missing),
         Report::Line(speed) => say(format!("the hub {speed}")),
+        Report::Unpaired { why } => {
+            say(format!(
+                "the hub does not take the account's token, so this machine is nobody's: {}",
+                words::plain(why)
+            ));
+        }
+        Report::Set { what } => say(format!("set through your account: {}", words::plain(what))),
         Report::Connected { worker } => say(format!("joined the hub as worker {worker}; Ctrl-C leaves")),
         Report::Reconnecting { in_ms, why } => {
             say(format!(

@@ -15,7 +15,7 @@ use crate::network::{Network, Plan};
 use crate::output::{data, say};
 use crate::progress::spinner;
 use crate::settings::Settings;
-use crate::{hub, words};
+use crate::{hub, telemetry, words};
 
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
@@ -28,6 +28,8 @@ pub struct Args {
     /// Address for the hub to listen on; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS", default_value = hub::LISTEN)]
     listen: SocketAddr,
+    #[command(flatten)]
+    pub telemetry: telemetry::Args,
 }
 
 /// Runs the network.
@@ -36,14 +38,15 @@ pub async fn perform(settings: &Settings, args: &Args) -> Result<ExitCode> {
     let folder = settings.folder()?;
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let slots = (cores / args.workers as usize).max(1);
+    let telemetry = args.telemetry.options();
     let plan = Plan {
         logs: folder.join("logs"),
         folder,
         listen: args.listen,
         workers: args.workers,
         // These workers are nobody else's, and nobody else's wishes count at them.
-        hub: vec!["--no-tests".to_owned()],
-        share: vec!["--dedicated".to_owned(), "--cpu-slots".to_owned(), slots.to_string()],
+        hub: [vec!["--no-tests".to_owned()], telemetry.clone()].concat(),
+        share: [vec!["--dedicated".to_owned(), "--cpu-slots".to_owned(), slots.to_string()], telemetry].concat(),
         environment: Vec::new(),
     };
     let spinner = spinner("starting the hub");
@@ -87,7 +90,7 @@ async fn tell(network: &mut Network) -> Result<()> {
                 Ok(heard) => tell_event(&heard, &mut running),
                 // The hub may be on its way back; until then there is nothing to tell.
                 Err(error) => {
-                    tracing::info!("no live events: {error}");
+                    tracing::info!(%error, "no live events");
                     look.tick().await;
                     network.mend().await?.iter().for_each(say);
                 }
@@ -102,13 +105,13 @@ fn tell_event(heard: &Heard, running: &mut BTreeSet<JobId>) {
         Heard::Connected => {}
         Heard::Live(Live::Job(job)) => tell_job(job, running),
         Heard::Live(Live::Worker { id, name, state }) => {
-            tracing::info!("worker {id} ({}) is {state}", words::plain(name));
+            tracing::info!(worker = %id, name = %words::plain(name), %state, "a worker changed");
         }
         Heard::Live(Live::Failure { job, failure }) => {
             let (task, worker) = (words::plain(&failure.task), words::plain(&failure.worker));
             say(format!("job {job} · {task} failed on {worker}: {}", failure.cause));
         }
-        Heard::Live(Live::Missed { count }) => tracing::info!("{count} events were not shown"),
+        Heard::Live(Live::Missed { count }) => tracing::info!(count, "events were not shown"),
     }
 }
 

@@ -6,6 +6,7 @@ use gleaner_client::Client;
 use gleaner_core::blame::{Payer, consequence};
 use gleaner_wire::api::{CaseView, JobState, JobView};
 use gleaner_wire::market::{Mode, Tier};
+use gleaner_wire::progress::TracedJob;
 use gleaner_wire::{Amount, Extent, JobId, Micros};
 use serde::Serialize;
 
@@ -34,12 +35,13 @@ pub struct Args {
 
 /// Shows one job.
 pub async fn perform(client: &Client, args: &Args) -> Result<ExitCode> {
-    let view = client.job(args.job).await?;
+    let TracedJob { view, trace_id } = client.traced_job(args.job).await?;
     let court = contests::court_of(client, args.job, &view.contests).await?;
     if args.json {
-        json(&Shown { view, court })?
+        json(&Shown { view: TracedJob { view, trace_id }, court })?
     } else {
-        let text = summary(&view);
+        let trace = trace_id.map(|trace| format!("\ntrace {trace}\n")).unwrap_or_default();
+        let text = format!("{}{trace}", summary(&view));
         let text = if court.is_empty() { text } else { format!("{text}\n{}\n", contests::court(&court)) };
         data(text.trim_end())?
     }
@@ -50,7 +52,7 @@ pub async fn perform(client: &Client, args: &Args) -> Result<ExitCode> {
 #[derive(Serialize)]
 struct Shown {
     #[serde(flatten)]
-    view: JobView,
+    view: TracedJob,
     court: Vec<CaseView>,
 }
 

@@ -5,9 +5,13 @@ mod anvil;
 #[path = "../../../sandbox/tests/sandbox/attacker.rs"]
 #[expect(clippy::unwrap_used, reason = "as in the tests of the sandbox")]
 mod attacker;
+#[path = "../../../hub/tests/hub/authority.rs"]
+mod authority;
 #[path = "../../../sandbox/tests/sandbox/box_image.rs"]
 #[expect(clippy::unwrap_used, reason = "as in the tests of the sandbox")]
 mod box_image;
+#[path = "../../../trace/tests/listening/mod.rs"]
+mod listening;
 mod network;
 #[path = "../../../sandbox/tests/sandbox/podman.rs"]
 #[expect(dead_code, clippy::unwrap_used, reason = "as in the tests of the sandbox, and not all of it is needed here")]
@@ -20,6 +24,7 @@ mod registry;
 mod addon;
 mod auction;
 mod chaos;
+mod cold_wallet;
 mod data;
 mod demo;
 mod desk;
@@ -30,6 +35,7 @@ mod fiat;
 mod liars;
 mod market_index;
 mod money;
+mod observability;
 mod orders;
 mod outside;
 mod owner;
@@ -41,4 +47,5 @@ mod race;
 mod readme;
 mod receipts;
 mod snapshots;
+mod tls;
 mod training;

@@ -6,9 +6,10 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use gleaner_core::ledger::Account;
 use gleaner_core::{ERROR_BOUNDS, Errors, Totals};
-use gleaner_wire::Cause;
 use gleaner_wire::api::Health;
+use gleaner_wire::{Amount, Cause};
 use serde::Serialize;
 use std::sync::Arc;
 use std::time::Duration;
@@ -97,11 +98,14 @@ pub(super) async fn count(State(shared): State<Arc<Shared>>, response: Response)
     )
 )]
 pub(super) async fn metrics(State(shared): State<Arc<Shared>>) -> Result<impl IntoResponse, Problem> {
-    let mut totals = shared.keeper.ask(|core| core.totals()).await?;
+    let (mut totals, platform) = shared.keeper.ask(|core| (core.totals(), core.balance(&Account::Platform))).await?;
     // The core counts those that were overtaken in the turn in which they came.
     totals.results_late += shared.metrics.results_late();
     let mut text = Text::default();
     write_totals(&mut text, &totals);
+    let stuck = shared.money.as_ref().is_some_and(|money| money.trouble().is_some());
+    text.gauge("gleaner_money_stuck", "Whether money on the chain does not move.", f64::from(u8::from(stuck)));
+    text.gauge("gleaner_platform_gln", "What the platform has in the books, in GLN.", super::prices::gln(platform));
     super::prices::write_metrics(&shared, &mut text).await?;
     let (commands, questions) = shared.keeper.waiting();
     text.gauge("gleaner_keeper_commands_waiting", "Commands that wait for the keeper.", commands as f64);
@@ -145,6 +149,21 @@ fn write_totals(text: &mut Text, totals: &Totals) {
     text.gauge("gleaner_attempts_running", "Attempts on workers.", totals.attempts_running as f64);
     text.gauge("gleaner_tasks_queued", "Tasks that wait.", totals.tasks_queued as f64);
     write_market(text, totals);
+    write_checks(text, totals);
+}
+
+/// How results were checked, and what became of orders.
+fn write_checks(text: &mut Text, totals: &Totals) {
+    text.counter("gleaner_claims_drawn_total", "Claims that lots were drawn for.", totals.claims_drawn);
+    text.counter("gleaner_claims_audited_total", "Claims that were computed again.", totals.claims_audited);
+    text.counter("gleaner_claims_contested_total", "Claims with answers that differ.", totals.claims_contested);
+    text.counter("gleaner_claims_refuted_total", "Claims that were found wrong.", totals.claims_refuted);
+    text.counter("gleaner_answers_wrong_total", "Answers that were found wrong.", totals.answers_wrong);
+    text.counter("gleaner_orders_closed_total", "Orders that the chain has closed.", totals.orders_closed);
+    let wrong = "Amounts of closed orders that the books did not hold.";
+    text.counter("gleaner_closings_wrong_total", wrong, totals.closings_wrong);
+    let bonds = super::prices::gln(Amount(totals.bonds_lost));
+    text.counter("gleaner_bonds_lost_gln_total", "Bonds that workers lost, in GLN.", bonds);
 }
 
 /// How good quotes were, and what races and firm places cost.

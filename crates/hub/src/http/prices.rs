@@ -122,7 +122,8 @@ pub(super) async fn write_metrics(shared: &Shared, text: &mut Text) -> Result<()
     Ok(())
 }
 
-fn gln(amount: Amount) -> f64 {
+/// An amount as a number, for who draws it.
+pub(super) fn gln(amount: Amount) -> f64 {
     amount.0 as f64 / Amount::UNITS_PER_GLN as f64
 }
 

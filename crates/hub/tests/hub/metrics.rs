@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/metrics.md");
 
 /// The kind of each metric that is exported, and the labels of those that have values.
-fn exported(text: &str) -> (BTreeMap<String, String>, BTreeMap<String, BTreeSet<String>>) {
+pub fn exported(text: &str) -> (BTreeMap<String, String>, BTreeMap<String, BTreeSet<String>>) {
     let (mut kinds, mut labels) = (BTreeMap::new(), BTreeMap::<String, BTreeSet<String>>::new());
     for line in text.lines() {
         if let Some(rest) = line.strip_prefix("# TYPE ") {

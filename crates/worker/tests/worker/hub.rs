@@ -345,6 +345,7 @@ impl Worker {
             together: false,
             preferences: nobodys(),
             lie: None,
+            traces: None,
         };
         let (stop, stopped) = watch::channel(false);
         Self { stop, ended: tokio::spawn(run(config, stopped, report)) }

@@ -6,7 +6,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
 use gleaner_client::data::Account;
-use gleaner_client::{Client, Heard, Token};
+use gleaner_client::{Client, Heard, HubAddress, Token};
 use gleaner_wire::api::{JobView, Live, WorkerView};
 use gleaner_wire::{JobId, State};
 use tokio::runtime::Runtime;
@@ -23,6 +23,7 @@ pub struct Network {
     /// What the hub is told besides where to listen.
     options: Vec<String>,
     machines: u32,
+    scheme: String,
     listen: String,
 }
 
@@ -87,7 +88,8 @@ pub fn sources() -> PathBuf {
 /// The program under test, without the environment's own settings.
 pub fn gleaner() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_gleaner"));
-    command.env_remove("GLEANER_HUB").env_remove("GLEANER_DIR").env_remove("GLEANER_LOG").env("NO_COLOR", "1");
+    command.env_remove("GLEANER_HUB").env_remove("GLEANER_DIR").env_remove("GLEANER_LOG");
+    command.env_remove("OTEL_EXPORTER_OTLP_ENDPOINT").env("NO_COLOR", "1");
     command.stdin(Stdio::null());
     command
 }
@@ -108,8 +110,9 @@ impl Network {
         let folder = tempfile::tempdir().expect("a folder");
         let options = prepare(&folder.path().join("state"));
         let runtime = Runtime::new().expect("a runtime");
-        let listen = "127.0.0.1:0".to_owned();
-        let mut network = Self { folder, runtime, hub: None, workers: Vec::new(), machines: 0, listen, options };
+        let (scheme, listen) = ("http".to_owned(), "127.0.0.1:0".to_owned());
+        let mut network =
+            Self { folder, runtime, hub: None, workers: Vec::new(), machines: 0, scheme, listen, options };
         network.start_hub();
         for _ in 0..workers {
             network.start_worker();
@@ -142,8 +145,8 @@ impl Network {
         let output = child.stdout.take().expect("the output is piped");
         BufReader::new(output).read_line(&mut line).expect("the hub says its address");
         let log = || std::fs::read_to_string(self.folder().join("hub.log")).unwrap_or_default();
-        let address = line.trim().strip_prefix("http://").unwrap_or_else(|| panic!("the hub ended: {}", log()));
-        self.listen = address.to_owned();
+        let said = line.trim().split_once("://").unwrap_or_else(|| panic!("the hub ended: {}", log()));
+        (self.scheme, self.listen) = (said.0.to_owned(), said.1.to_owned());
         self.hub = Some(Process(child));
     }
 
@@ -182,13 +185,23 @@ impl Network {
     }
 
     pub fn url(&self) -> String {
-        format!("http://{}", self.listen)
+        format!("{}://{}", self.scheme, self.listen)
     }
 
     pub fn client(&self) -> Client {
         let token = Token::read(&self.state().join("hub/api.token")).expect("the hub made its token");
         let account = Account::open(&self.state().join("data")).expect("an account");
-        Client::new(&self.url(), token, "local").expect("an address").with_account(account)
+        Client::at(&self.address(), token, "local").expect("a client").with_account(account)
+    }
+
+    /// Who vouches for an encrypted hub, if a test has put that there.
+    pub fn authority(&self) -> PathBuf {
+        self.folder().join("ca.pem")
+    }
+
+    fn address(&self) -> HubAddress {
+        let authority = (self.scheme == "https").then(|| self.authority());
+        HubAddress::parse(&self.url(), authority.as_deref()).expect("an address")
     }
 
     /// Waits until so many workers are there.
