@@ -41,7 +41,8 @@ export function Tokens() {
       { id: "ends", head: "Ends", by: (token) => token.ends_at, cell: (token) => <When at={token.ends_at} /> },
       {
         id: "do",
-        head: "",
+        head: "Revoke",
+        unnamed: true,
         number: true,
         cell: (token) => (
           <button type="button" className="button small danger" onClick={() => removing.mutate(token.id)}>

@@ -26,6 +26,7 @@ export const walletChallenge = (owner: string) =>
 export const walletSignIn = (message: string, signature: string, code?: string) =>
   ask<unknown>("/session/wallet", post({ message, signature, ...(code ? { code } : {}) }));
 export const passkeyChallenge = () => ask<unknown>("/session/passkey/challenge", post());
+export const signInByLink = (code: string) => ask<unknown>("/session/link", post({ code }));
 export const passkeySignIn = (credential: unknown) => ask<unknown>("/session/passkey", post({ credential }));
 
 // The account

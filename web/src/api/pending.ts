@@ -265,7 +265,7 @@ export type AttemptChange = Pick<AttemptView, "attempt" | "group" | "index" | "w
   cause: Cause | null;
 };
 
-export type LiveEvent = { id: number } & (
+export type LiveEvent = { seq: number } & (
   | { event: "watching"; topics: string[]; refused: { topic: string; code: string; reason: string }[] }
   | ({ event: "job" } & JobSummary)
   | { event: "attempts"; job: number; items: AttemptChange[]; more: number }

@@ -14,6 +14,7 @@ const Template = lazy(() => import("../pages/Template"));
 const Publish = lazy(() => import("../pages/Publish"));
 const SignIn = lazy(() => import("../pages/SignIn"));
 const SignUp = lazy(() => import("../pages/SignUp"));
+const Welcome = lazy(() => import("../pages/Welcome"));
 const Jobs = lazy(() => import("../pages/Jobs"));
 const NewJob = lazy(() => import("../pages/NewJob"));
 const Job = lazy(() => import("../pages/Job"));
@@ -34,6 +35,7 @@ function Routes() {
       <Route path="/catalogue/:name">{({ name }) => <Template name={decodeURIComponent(name)} />}</Route>
       <Route path="/sign-in" component={SignIn} />
       <Route path="/sign-up" component={SignUp} />
+      <Route path="/welcome" component={Welcome} />
       <Route path="/jobs">{() => <SignedIn>{() => <Jobs />}</SignedIn>}</Route>
       <Route path="/jobs/new">{() => <SignedIn>{() => <NewJob />}</SignedIn>}</Route>
       <Route path="/jobs/:id/:tab?">{({ id, tab }) => <SignedIn>{() => <Job id={Number(id)} tab={tab ?? "overview"} />}</SignedIn>}</Route>
@@ -44,6 +46,7 @@ function Routes() {
       <Route path="/earnings">{() => <SignedIn>{() => <Earnings />}</SignedIn>}</Route>
       <Route path="/account/:tab?">{({ tab }) => <SignedIn>{(session) => <Account session={session} tab={tab ?? "signing-in"} />}</SignedIn>}</Route>
       <Route>
+        <h1 className="hidden">Not found</h1>
         <Empty title="There is no such page" action={<Link href="/">To the network</Link>}>
           The address may be misspelt, or the page may have moved.
         </Empty>

@@ -7,12 +7,14 @@ import { hasEnded } from "../live/merge";
 import { Answer, Bed } from "../ui/parts";
 import { useNowEvery } from "../ui/now";
 import { Pill, When } from "../ui/words";
+import { Summary } from "./Summary";
 
 const Graph = lazy(() => import("./Graph"));
 
 export default function Overview({ job }: { job: JobView }) {
   return (
     <div className="stack">
+      {hasEnded(job) ? <Summary job={job} /> : null}
       <Bed title="Tasks" lead={graphLead(job)} flush>
         <Suspense fallback={<div className="graph" />}>
           <Graph job={job} />

@@ -1,13 +1,17 @@
 // The quote: cheap, balanced and fast side by side, before anything is paid.
 import { Link } from "wouter";
-import type { Choice, DeskQuote, DeskWallet } from "../api/pending";
+import { Refusal } from "../api/http";
+import type { DeskChoice, DeskQuote, DeskWallet } from "../api/views";
 import { units } from "../format/amount";
 import { counted } from "../format/number";
-import { span } from "../format/time";
+import { clock } from "../format/time";
+import { useNow } from "../ui/now";
 import { Bed, Trouble } from "../ui/parts";
-import { Money } from "../ui/words";
+import { Money, Pill, type Tone } from "../ui/words";
+import { finish, hasEnded, priceRange, reserved, sureWord } from "./offer";
 
-const WORDS: Record<Choice["name"], string> = { cheap: "Cheap", balanced: "Balanced", fast: "Fast" };
+const WORDS: Record<DeskChoice["name"], string> = { cheap: "Cheap", balanced: "Balanced", fast: "Fast" };
+const TONES: Record<DeskChoice["sure"], Tone> = { unknown: "plain", guess: "plain", rough: "straw", fair: "corn", good: "leaf" };
 
 export function Choices(props: {
   quoted: DeskQuote;
@@ -17,11 +21,14 @@ export function Choices(props: {
   busy: boolean;
   error: unknown;
   onRun: () => void;
+  onAgain: () => void;
 }) {
-  const { quoted, wallet } = props;
+  const { quoted, wallet, error } = props;
+  const now = useNow();
   const chosen = quoted.choices.find((one) => one.name === props.choice);
-  const cap = chosen?.cap ?? quoted.cap;
-  const short = wallet ? units(cap) > units(wallet.balance) + units(wallet.deposited) : false;
+  const most = reserved(quoted, chosen);
+  const short = wallet ? most > units(wallet.balance) + units(wallet.deposited) : false;
+  const ended = hasEnded(chosen, now) || (error instanceof Refusal && error.code === "quote-expired");
   return (
     <Bed title="What it would cost" lead={`${counted(quoted.tasks, "task")}. Prices are for all of them together.`}>
       <div className="stack">
@@ -32,11 +39,11 @@ export function Choices(props: {
         ))}
         <div className="choices" role="radiogroup" aria-label="How it should run">
           {quoted.choices.map((one) => (
-            <One key={one.name} choice={one} chosen={one.name === props.choice} onChoose={() => props.onChoice(one.name)} />
+            <One key={one.name} choice={one} cap={quoted.cap} chosen={one.name === props.choice} onChoose={() => props.onChoice(one.name)} />
           ))}
         </div>
         <p className="soft">
-          <Money amount={cap} /> is set aside while it runs. What is not used comes back to you.
+          <Money amount={most} /> is set aside while it runs, and nothing beyond it is ever charged. What is not used comes back to you.
           {wallet ? (
             <>
               {" "}
@@ -44,39 +51,65 @@ export function Choices(props: {
             </>
           ) : null}
         </p>
-        {short ? (
-          <div className="notice straw">
-            <strong>Your wallet has less than that</strong>
-            <p>
-              {wallet?.faucet ? "On this network a faucet gives tokens away. " : ""}
-              <Link href="/wallet">Open your wallet</Link>, then come back; this page keeps the job file as long as it stays open.
-            </p>
+        {short ? <TooPoor wallet={wallet} /> : null}
+        {ended ? (
+          <div className="notice straw" role="status">
+            <strong>This price has run out</strong>
+            <p>Prices bind for ten minutes. Ask for a new one; nothing was paid.</p>
           </div>
+        ) : error ? (
+          <Trouble error={error} />
         ) : null}
-        {props.error ? <Trouble error={props.error} /> : null}
         <div>
-          <button type="button" className="button main" disabled={props.busy || short} onClick={props.onRun}>
-            {props.busy ? "Submitting" : "Pay and run"}
-          </button>
+          {ended ? (
+            <button type="button" className="button main" disabled={props.busy} onClick={props.onAgain}>
+              See the price again
+            </button>
+          ) : (
+            <button type="button" className="button main" disabled={props.busy || short} onClick={props.onRun}>
+              {props.busy ? "Submitting" : "Pay and run"}
+            </button>
+          )}
         </div>
       </div>
     </Bed>
   );
 }
 
-function One({ choice, chosen, onChoose }: { choice: Choice; chosen: boolean; onChoose: () => void }) {
+function TooPoor({ wallet }: { wallet: DeskWallet | undefined }) {
   return (
-    <label className="choice">
-      <input type="radio" name="choice" checked={chosen} onChange={onChoose} />
-      <span className="choice-name">{WORDS[choice.name] ?? choice.name}</span>
-      <span className="choice-price">{choice.price ? <Money amount={choice.price} /> : "not known yet"}</span>
-      <span>{choice.finish_ms ? finish(choice.finish_ms) : "nobody knows yet how long it takes"}</span>
-      <span className="soft small">{choice.why}</span>
-      <span className="faint small">{choice.rests_on > 0 ? `from ${counted(choice.rests_on, "earlier task")} like these` : "no task like these has run yet, so the cap is all that is sure"}</span>
-    </label>
+    <div className="notice straw">
+      <strong>Your wallet has less than that</strong>
+      <p>
+        {wallet?.faucet ? "On this network a faucet gives tokens away. " : ""}
+        <Link href="/wallet">Open your wallet</Link>, then come back; this page keeps the job file as long as it stays open.
+      </p>
+    </div>
   );
 }
 
-function finish([from, to]: [number, number]): string {
-  return span(from) === span(to) ? `done in about ${span(to)}` : `done in ${span(from)} to ${span(to)}`;
+function One({ choice, cap, chosen, onChoose }: { choice: DeskChoice; cap: string; chosen: boolean; onChoose: () => void }) {
+  return (
+    <label className="choice">
+      <input type="radio" name="choice" checked={chosen} onChange={onChoose} />
+      <span className="choice-name">{WORDS[choice.name]}</span>
+      <span className="choice-price">{choice.price ? <Money amount={choice.price.expected} /> : "not known yet"}</span>
+      {choice.price ? <span>{priceRange(choice)}</span> : null}
+      <span>{finish(choice)}</span>
+      <span>
+        <Pill tone={TONES[choice.sure]}>{sureWord(choice)}</Pill> <span className="soft small">{choice.why}</span>
+      </span>
+      <span className="faint small">
+        {choice.binding ? (
+          <>
+            binding: <Money amount={choice.binding.price} /> and not more, if you order until {clock(choice.binding.until)}
+          </>
+        ) : (
+          <>
+            nothing binds but the cap: never more than <Money amount={cap} />
+          </>
+        )}
+      </span>
+    </label>
+  );
 }

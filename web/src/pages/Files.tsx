@@ -26,7 +26,8 @@ export default function Files() {
       { id: "at", head: "Changed", number: true, by: (file) => file.modified_at, cell: (file) => <When at={file.modified_at} /> },
       {
         id: "do",
-        head: "",
+        head: "Remove",
+        unnamed: true,
         number: true,
         cell: (file) => (
           <button type="button" className="button small danger" onClick={() => setRemoving(file)}>

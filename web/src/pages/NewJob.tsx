@@ -4,8 +4,8 @@ import { useMemo, useRef, useState } from "react";
 import { Link, useLocation } from "wouter";
 import * as hub from "../api/hub";
 import { idempotencyKey } from "../api/http";
-import type { DeskQuote } from "../api/pending";
 import * as queries from "../api/queries";
+import type { DeskQuote } from "../api/views";
 import { bytes, counted } from "../format/number";
 import { type Draft, takeDraft } from "../newjob/draft";
 import { DropZone } from "../newjob/DropZone";
@@ -21,7 +21,7 @@ export default function NewJob() {
   const [draft, setDraft] = useState<Draft | null>(takeDraft);
   return (
     <>
-      <Head title="New job">You see the price before anything is paid, and a job never costs more than its cap.</Head>
+      <Head title="New job">You see the price before anything is paid, and nothing beyond what it binds is charged.</Head>
       {draft ? <Editing draft={draft} onChange={setDraft} /> : <Beginning onDraft={setDraft} />}
     </>
   );
@@ -110,7 +110,7 @@ function Editing({ draft, onChange }: { draft: Draft; onChange: (draft: Draft | 
         {progress ? <Sending progress={progress} /> : null}
         {asking.error ? <Trouble error={asking.error} /> : null}
       </Bed>
-      {quote ? <Paying draft={draft} quoted={quote.quote} folder={quote.folder} /> : null}
+      {quote ? <Paying key={quote.quote.quote} draft={draft} quoted={quote.quote} folder={quote.folder} onAgain={() => asking.mutate()} /> : null}
     </div>
   );
 }
@@ -162,7 +162,7 @@ function Sending({ progress }: { progress: Progress }) {
   );
 }
 
-function Paying({ draft, quoted, folder }: { draft: Draft; quoted: DeskQuote; folder: string | undefined }) {
+function Paying({ draft, quoted, folder, onAgain }: { draft: Draft; quoted: DeskQuote; folder: string | undefined; onAgain: () => void }) {
   const [choice, setChoice] = useState<string>(quoted.choices.find((one) => one.name === "balanced")?.name ?? quoted.choices[0]?.name ?? "");
   const wallet = useQuery(queries.wallet);
   const [, go] = useLocation();
@@ -177,6 +177,6 @@ function Paying({ draft, quoted, folder }: { draft: Draft; quoted: DeskQuote; fo
     },
   });
   return (
-    <Choices quoted={quoted} choice={choice} onChoice={setChoice} wallet={wallet.data} busy={submitting.isPending} error={submitting.error} onRun={() => submitting.mutate()} />
+    <Choices quoted={quoted} choice={choice} onChoice={setChoice} wallet={wallet.data} busy={submitting.isPending} error={submitting.error} onRun={() => submitting.mutate()} onAgain={onAgain} />
   );
 }

@@ -13,6 +13,8 @@ export interface Column<T> {
   number?: boolean;
   /** The cell that names its row. */
   lead?: boolean;
+  /** Whether its head is only for those who hear it. */
+  unnamed?: boolean;
 }
 
 export interface TableProps<T> {
@@ -65,6 +67,8 @@ export function DataTable<T extends object>(props: TableProps<T>) {
                       {column.head}
                       <span aria-hidden="true">{sorted ? (sorted.desc ? " ↓" : " ↑") : ""}</span>
                     </button>
+                  ) : column.unnamed ? (
+                    <span className="hidden">{column.head}</span>
                   ) : (
                     column.head
                   )}
@@ -80,7 +84,7 @@ export function DataTable<T extends object>(props: TableProps<T>) {
                 const column = shown.get(cell.column.id) as Column<T>;
                 const names = [column.number ? "number" : "", column.lead ? "lead" : ""].join(" ").trim();
                 return (
-                  <td key={cell.id} className={names || undefined} data-label={column.head}>
+                  <td key={cell.id} className={names || undefined} data-label={column.unnamed ? "" : column.head}>
                     {column.cell(row.original)}
                   </td>
                 );
