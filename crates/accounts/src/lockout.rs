@@ -118,6 +118,14 @@ fn uncount(db: &Connection, subject: &Subject, now: Millis) -> Result<(), Error>
     }
 }
 
+/// Forgets the wrong tries for an account.
+pub(crate) fn forget(db: &Connection, name: &Name) -> Result<(), Error> {
+    if let Some(subject) = Subject::account(name.as_str()) {
+        db.execute("DELETE FROM failure WHERE subject = ?1", [&subject.key])?;
+    }
+    Ok(())
+}
+
 fn forget_oldest(db: &Connection, now: Millis) -> Result<(), Error> {
     let forgotten = now.0.saturating_sub(FORGOTTEN_MS);
     db.prepare_cached("DELETE FROM failure WHERE last_ms < ?1")?.execute([forgotten])?;

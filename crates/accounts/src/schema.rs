@@ -4,7 +4,7 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use std::time::Duration;
 
 /// The format of the tables. Raised with every change of them.
-const FORMAT: i64 = 1;
+const FORMAT: i64 = 2;
 /// How long a write waits for one of another process.
 const BUSY_MS_MAX: u64 = 5000;
 
@@ -40,7 +40,8 @@ const TABLES: &str = "
     CREATE INDEX token_account ON token (account);
     CREATE TABLE spending (
         token INTEGER NOT NULL REFERENCES token ON DELETE CASCADE, purpose TEXT NOT NULL, amount INTEGER NOT NULL,
-        PRIMARY KEY (token, purpose)) WITHOUT ROWID;
+        settled INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (token, purpose)) WITHOUT ROWID;
+    CREATE INDEX spending_open ON spending (token) WHERE NOT settled;
     CREATE TABLE used_challenge (hash BLOB PRIMARY KEY, ends_ms INTEGER NOT NULL) WITHOUT ROWID;
     CREATE TABLE failure (
         subject TEXT PRIMARY KEY, count INTEGER NOT NULL, last_ms INTEGER NOT NULL, until_ms INTEGER NOT NULL)
@@ -56,6 +57,12 @@ const TABLES: &str = "
         id INTEGER PRIMARY KEY AUTOINCREMENT, at_ms INTEGER NOT NULL, account INTEGER, kind TEXT NOT NULL,
         address TEXT, detail TEXT NOT NULL);
     CREATE INDEX event_account ON event (account, id);
+";
+
+/// From format 1 to 2: it is known of each spending whether it is final.
+const TO_2: &str = "
+    ALTER TABLE spending ADD COLUMN settled INTEGER NOT NULL DEFAULT 0;
+    CREATE INDEX spending_open ON spending (token) WHERE NOT settled;
 ";
 
 /// Has every commit on disk before it returns.
@@ -74,6 +81,9 @@ pub(crate) fn found(db: &mut Connection, key: &[u8; 32]) -> Result<bool, Error> 
     if found == 0 {
         transaction.execute_batch(TABLES)?;
         transaction.execute("INSERT INTO meta (name, value) VALUES ('key', ?1)", params![key])?;
+        transaction.pragma_update(None, "user_version", FORMAT)?;
+    } else if found == 1 {
+        transaction.execute_batch(TO_2)?;
         transaction.pragma_update(None, "user_version", FORMAT)?;
     } else if found != FORMAT {
         return Err(Error::Format { found, known: FORMAT });

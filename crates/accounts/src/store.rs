@@ -126,7 +126,21 @@ pub(crate) mod tests {
         let db = Connection::open(dir.path().join(DATABASE)).unwrap();
         db.pragma_update(None, "user_version", 99).unwrap();
         let error = Accounts::open(dir.path(), Settings::default()).err().unwrap();
-        assert!(matches!(error, Error::Format { found: 99, known: 1 }), "{error}");
+        assert!(matches!(error, Error::Format { found: 99, known: 2 }), "{error}");
+    }
+
+    #[test]
+    fn an_older_format_is_brought_up_to_date() {
+        let (dir, accounts) = accounts();
+        let id = made(&accounts, "orchard");
+        drop(accounts);
+        let db = Connection::open(dir.path().join(DATABASE)).unwrap();
+        db.execute_batch("DROP INDEX spending_open; ALTER TABLE spending DROP COLUMN settled; PRAGMA user_version = 1;")
+            .unwrap();
+        drop(db);
+        let accounts = open(&dir);
+        assert_eq!(accounts.account_named("orchard").unwrap().unwrap().id, id);
+        assert!(accounts.open_spendings(crate::token::TokenId(1), 1).unwrap().is_empty());
     }
 
     #[test]

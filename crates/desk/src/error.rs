@@ -49,16 +49,12 @@ pub enum Error {
     #[error("this hub's money is on no chain: there is nothing to deposit or withdraw")]
     NoChain,
     /// The token may not spend as much.
-    #[error(
-        "this token may spend {max} GLN in all and has spent or reserved {spent} GLN of it: {wanted} GLN are too much"
-    )]
+    #[error("this token may spend {max} GLN in all: {reason}")]
     OverLimit {
         /// What it may spend.
         max: Amount,
-        /// What it has.
-        spent: Amount,
-        /// What would have been spent.
-        wanted: Amount,
+        /// What is left, and what would have been spent.
+        reason: String,
     },
     /// Something that spends must be repeatable.
     #[error(

@@ -61,7 +61,7 @@ async fn resume(inner: &Arc<Inner>, tasks: &mut JoinSet<()>) -> Result<(), Error
 }
 
 /// Writes down a job that is an account's and was not written down.
-async fn adopt(inner: &Arc<Inner>, summary: &JobSummary) -> Result<(), Error> {
+pub(crate) async fn adopt(inner: &Inner, summary: &JobSummary) -> Result<(), Error> {
     let Some(account) = inner.books.account_of(&summary.requester).await? else { return Ok(()) };
     let new = NewJob {
         job: summary.id,
@@ -69,7 +69,6 @@ async fn adopt(inner: &Arc<Inner>, summary: &JobSummary) -> Result<(), Error> {
         name: summary.name.clone(),
         prefer: None,
         template: None,
-        token: None,
         cap: summary.price_max,
         order: None,
     };

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::account::Account;
 use crate::books::{Begun, NewJob};
+use crate::wallet::has_not_moved;
 use crate::{Desk, Error, follow, paths};
 
 /// The longest key under which something is asked for.
@@ -34,6 +35,14 @@ pub struct Wanted {
     /// out or was for another job is refused.
     #[serde(default)]
     pub quote: Option<String>,
+}
+
+/// What something takes of what a token may spend.
+pub(crate) struct Spending {
+    /// What it is for; the same, if it is asked for again.
+    pub(crate) purpose: String,
+    /// The most that it may come to.
+    pub(crate) most: Amount,
 }
 
 /// A job that was submitted.
@@ -112,8 +121,9 @@ impl Desk {
         let client = account.client(&self.inner)?;
         let purse = account.purse(&client).await?;
         let cap = cap(&mut draft.file.budget, purse.as_ref());
-        let (ordered, token) = self
-            .within_limit(asker, cap, async || {
+        let spending = Spending { purpose: format!("{number:032x}"), most: cap };
+        let ordered = self
+            .within_limit(asker, &spending, async || {
                 let packing = self.inner.turns.packing().await;
                 let package = client.pack(&draft, None, Way::Hub, |_, _| {}).await.map_err(hidden)?;
                 drop(packing);
@@ -129,7 +139,6 @@ impl Desk {
             name: draft.file.name.clone(),
             prefer: wanted.choice.map(|choice| word(choice).to_owned()),
             template: self.inner.books.rendered(Hash::of(wanted.job.as_bytes())).await?,
-            token,
             cap: ordered.reserved,
             order: ordered.order.clone(),
         };
@@ -151,25 +160,32 @@ impl Desk {
         Ok(Ordered { deposited, ..ordered(submitted, Some(order)) })
     }
 
-    /// Does something that spends at most so much, if the asker's token may. Says which token that was.
+    /// Does something that spends at most so much, if the asker's token may. The hub keeps what tokens spend, however they do;
+    /// it gives nothing back of what became a job, and lowers that to what the job came to.
     pub(crate) async fn within_limit<T, F>(
         &self,
         asker: &Asker,
-        most: Amount,
+        spending: &Spending,
         work: impl FnOnce() -> F,
-    ) -> Result<(T, Option<String>), Error>
+    ) -> Result<T, Error>
     where
         F: Future<Output = Result<T, Error>>,
     {
-        let Some(limit) = &asker.limit else { return Ok((work().await?, None)) };
-        if let Err(over) = self.inner.books.take(&asker.account, limit, most).await? {
-            return Err(Error::OverLimit { max: limit.max, spent: over.spent, wanted: most });
-        }
+        let limit = asker.limit.as_ref().filter(|_| spending.most > Amount::ZERO);
+        let Some(limit) = limit else { return work().await };
+        let path = format!("/tokens/{}/spending/{}", limit.token, spending.purpose);
+        let reserved = self.inner.client.put(&path, &serde_json::json!({ "amount": spending.most })).await;
+        reserved.map_err(|error| match error {
+            gleaner_client::Error::Refused(problem) if problem.code == "over-limit" => {
+                Error::OverLimit { max: limit.max, reason: problem.detail }
+            }
+            error => error.into(),
+        })?;
         let done = work().await;
-        if done.is_err() {
-            self.inner.books.give_back(&asker.account, &limit.token, most).await?;
+        if done.as_ref().is_err_and(has_not_moved) {
+            self.inner.client.remove(&path).await?;
         }
-        Ok((done?, Some(limit.token.clone())))
+        done
     }
 }
 

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::account::Account;
 use crate::books::Begun;
-use crate::ordering::check_key;
+use crate::ordering::{Spending, check_key};
 use crate::{Desk, Error};
 
 /// What an account has.
@@ -179,7 +179,8 @@ impl Desk {
             let call = if to == own { purse.market.withdraw(amount) } else { purse.market.withdraw_to(to, amount) };
             // What stays the account's own is not spent.
             let spent = if to == own { Amount::ZERO } else { amount };
-            let (moved, _) = self.within_limit(asker, spent, async || sent(&purse, &call, amount).await).await?;
+            let spending = Spending { purpose: withdrawal(&account, key), most: spent };
+            let moved = self.within_limit(asker, &spending, async || sent(&purse, &call, amount).await).await?;
             Ok(moved)
         })
         .await
@@ -227,7 +228,7 @@ impl Desk {
 }
 
 /// Whether it is certain that nothing was sent.
-fn has_not_moved(error: &Error) -> bool {
+pub(crate) fn has_not_moved(error: &Error) -> bool {
     use gleaner_chain::sender::Failure;
     match error {
         Error::Money(gleaner_requester::Error::Send(failure)) => match failure {
@@ -236,6 +237,11 @@ fn has_not_moved(error: &Error) -> bool {
         },
         _ => true,
     }
+}
+
+/// What a withdrawal is reserved for: the same for the same key, and no submission of a job.
+fn withdrawal(account: &Account, key: &str) -> String {
+    format!("withdrawal-{}", Hash::of(format!("{}\0{key}", account.id).as_bytes()))
 }
 
 async fn turn(purse: &Purse) -> Result<Option<Turn>, Error> {

@@ -1,4 +1,5 @@
 //! `gleaner hub`: runs a hub until Ctrl-C.
+mod account;
 mod desk;
 mod managed;
 mod tls;
@@ -32,6 +33,9 @@ enum Verb {
         #[arg(long)]
         json: bool,
     },
+    /// Look after the accounts of people on the running hub
+    #[command(subcommand)]
+    Account(account::Verb),
     /// Print the OpenAPI document of the hub's HTTP API
     Openapi,
     /// Show how many managed workers of which class the running hub wants
@@ -201,13 +205,14 @@ async fn reconcile(settings: &Settings, as_json: bool) -> Result<ExitCode> {
 
 /// Runs the hub. Its address is the one line on stdout, and in the file `address` for other commands.
 pub async fn perform(settings: &Settings, args: &Args) -> Result<ExitCode> {
-    match args.verb {
-        Some(Verb::Reconcile { json }) => return reconcile(settings, json).await,
+    match &args.verb {
+        Some(Verb::Reconcile { json }) => return reconcile(settings, *json).await,
+        Some(Verb::Account(verb)) => return account::perform(settings, verb).await,
         Some(Verb::Openapi) => {
             data(gleaner_hub::openapi(Some(&desk::description())).trim_end())?;
             return Ok(ExitCode::SUCCESS);
         }
-        Some(Verb::Demand { json }) => return managed::show(&settings.client().await?, json).await,
+        Some(Verb::Demand { json }) => return managed::show(&settings.client().await?, *json).await,
         None => {}
     }
     let mut interrupt = Interrupt::listen()?;

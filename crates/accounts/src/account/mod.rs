@@ -6,7 +6,7 @@ pub use name::{NAME_CHARS_MAX, NAME_CHARS_MIN, Name, NameError};
 pub use role::{Role, RoleError, Roles};
 
 use crate::audit::{self, Kind};
-use crate::{Accounts, Error, Refusal, Visit, session};
+use crate::{Accounts, Error, Refusal, Visit, lockout, session};
 use gleaner_wire::Millis;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::{Deserialize, Serialize};
@@ -159,7 +159,7 @@ impl Accounts {
         self.set_suspended(visit, id, true)
     }
 
-    /// Takes a suspension back.
+    /// Takes a suspension back, and forgets the wrong tries for which its owner would have to wait.
     pub fn readmit(&self, visit: Visit, id: AccountId) -> Result<(), Error> {
         self.set_suspended(visit, id, false)
     }
@@ -172,6 +172,8 @@ impl Accounts {
             }
             if suspended {
                 session::end_all(db, id, None)?;
+            } else if let Some(account) = find(db, id)? {
+                lockout::forget(db, &account.name)?;
             }
             let kind = if suspended { Kind::Suspended } else { Kind::Readmitted };
             audit::note(db, visit, Some(id), kind, "")
@@ -204,6 +206,20 @@ mod tests {
         assert_eq!(page.iter().map(|account| account.id).collect::<Vec<_>>(), ids[..2]);
         let rest = accounts.list(Some(ids[1]), 2).unwrap();
         assert_eq!(rest.iter().map(|account| account.id).collect::<Vec<_>>(), ids[2..]);
+    }
+
+    #[test]
+    fn who_is_readmitted_need_not_wait_for_wrong_tries() {
+        let (_dir, accounts) = accounts();
+        let id = made(&accounts, "orchard");
+        let (right, wrong) = (crate::Secret::new(crate::store::tests::PASSPHRASE), crate::Secret::new("something else"));
+        for _ in 0..=lockout::ACCOUNT_FREE {
+            assert!(accounts.sign_in(visit(NOW), "orchard", &wrong, None).is_err());
+        }
+        let locked = accounts.sign_in(visit(NOW), "orchard", &right, None).unwrap_err();
+        assert!(matches!(locked, Error::Refused(Refusal::LockedOut { .. })), "{locked}");
+        accounts.readmit(visit(NOW), id).unwrap();
+        accounts.sign_in(visit(NOW), "orchard", &right, None).unwrap();
     }
 
     #[test]

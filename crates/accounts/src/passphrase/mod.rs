@@ -4,7 +4,7 @@ mod policy;
 pub use policy::{BYTES_MAX, CHARS_MIN, DISTINCT_MIN, Weak, check};
 
 use crate::audit::{self, Kind};
-use crate::{AccountId, Accounts, Chance, Error, Refusal, Secret, Visit, account, chance, session};
+use crate::{AccountId, Accounts, Chance, Error, Refusal, Secret, Visit, account, chance, lockout, session};
 use argon2::password_hash::phc::PasswordHash;
 use argon2::password_hash::{PasswordHasher, PasswordVerifier};
 use argon2::{Algorithm, Argon2, Params, Version};
@@ -12,6 +12,9 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 /// Random bytes beside each passphrase.
 const SALT_BYTES: usize = 16;
+/// Random bytes of a passphrase that the operator hands out, and the letters of each of its groups.
+const RANDOM_BYTES: usize = 15;
+const GROUP_CHARS: usize = 4;
 
 /// What one hash costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,6 +112,14 @@ pub(crate) fn store(db: &Connection, account: AccountId, hash: &str) -> Result<(
     Ok(())
 }
 
+/// A passphrase that nobody guesses, in groups that can be read out.
+fn random_passphrase(chance: &dyn Chance) -> Result<Secret, Error> {
+    let random: [u8; RANDOM_BYTES] = chance::bytes(chance)?;
+    let letters = data_encoding::BASE32_NOPAD.encode(&random).to_lowercase();
+    let groups: Vec<&str> = (0..letters.len()).step_by(GROUP_CHARS).map(|at| &letters[at..at + GROUP_CHARS]).collect();
+    Ok(Secret::new(groups.join("-")))
+}
+
 impl Accounts {
     /// Gives an account another passphrase, or its first one. Who knows the old one says it; every session but the given
     /// one ends.
@@ -139,16 +150,19 @@ impl Accounts {
     }
 
     /// Gives an account a passphrase by the operator's word, for somebody who has lost theirs: the second factor is
-    /// turned off and every session ends.
-    pub fn reset_passphrase(&self, visit: Visit, id: AccountId, new: &Secret) -> Result<(), Error> {
-        let hash = self.hasher.hash(new, &*self.chance)?;
+    /// turned off, every session ends, and wrong tries are forgotten. It is known to whoever gets this answer only.
+    pub fn reset_passphrase(&self, visit: Visit, id: AccountId) -> Result<Secret, Error> {
+        let new = random_passphrase(&*self.chance)?;
+        let hash = self.hasher.hash(&new, &*self.chance)?;
         self.write(|db| {
-            account::find(db, id)?.ok_or(Refusal::NotFound("account"))?;
+            let account = account::find(db, id)?.ok_or(Refusal::NotFound("account"))?;
             store(db, id, &hash)?;
             crate::totp::remove(db, id)?;
             session::end_all(db, id, None)?;
+            lockout::forget(db, &account.name)?;
             audit::note(db, visit, Some(id), Kind::PassphraseChanged, "by the operator")
-        })
+        })?;
+        Ok(new)
     }
 }
 
@@ -191,6 +205,23 @@ mod tests {
         };
         assert_eq!(dear.verify(&passphrase, Some(&new), &SystemChance).unwrap(), Verified::Yes);
         assert_eq!(cheap.verify(&passphrase, Some(&new), &SystemChance).unwrap(), Verified::Yes, "never made cheaper");
+    }
+
+    #[test]
+    fn the_operator_hands_out_a_passphrase_that_lets_in_and_the_old_one_does_not() {
+        let (_dir, accounts) = accounts();
+        let id = made(&accounts, "orchard");
+        let old = Secret::new(PASSPHRASE);
+        let session = accounts.sign_in(visit(NOW), "orchard", &old, None).unwrap().session;
+        for _ in 0..=lockout::ACCOUNT_FREE {
+            assert!(accounts.sign_in(visit(NOW), "orchard", &Secret::new("guessed wrong"), None).is_err());
+        }
+        let new = accounts.reset_passphrase(visit(NOW), id).unwrap();
+        assert_eq!(new.expose().split('-').map(str::len).collect::<Vec<_>>(), [4; 6]);
+        assert!(accounts.session(visit(NOW), session.token.expose()).unwrap().is_none());
+        assert!(accounts.sign_in(visit(NOW), "orchard", &old, None).is_err());
+        accounts.sign_in(visit(NOW), "orchard", &new, None).unwrap();
+        assert!(accounts.reset_passphrase(visit(NOW), AccountId(99)).is_err());
     }
 
     #[test]

@@ -61,15 +61,26 @@ impl Accounts {
         })
     }
 
-    /// Lowers what was reserved to what it came to; it is never raised.
+    /// Lowers what was reserved to what it came to, which is final; it is never raised.
     pub fn came_to(&self, token: TokenId, purpose: &str, amount: Amount) -> Result<(), Error> {
         self.write(|db| {
             let Some(reserved) = amount_of(db, token, purpose)? else { return Ok(()) };
-            let Some(rest) = reserved.checked_sub(amount.0) else { return Ok(()) };
-            let query = "UPDATE spending SET amount = ?3 WHERE token = ?1 AND purpose = ?2";
-            db.execute(query, params![token.0, purpose, amount.0])?;
+            let final_amount = reserved.min(amount.0);
+            let query = "UPDATE spending SET amount = ?3, settled = 1 WHERE token = ?1 AND purpose = ?2";
+            db.execute(query, params![token.0, purpose, final_amount])?;
+            let rest = reserved - final_amount;
             db.execute("UPDATE token SET spent = spent - ?2 WHERE id = ?1", params![token.0, rest])?;
             Ok(())
+        })
+    }
+
+    /// The purposes of spendings of which it is not known yet what they came to.
+    pub fn open_spendings(&self, token: TokenId, limit: u32) -> Result<Vec<String>, Error> {
+        self.read(|db| {
+            let query = "SELECT purpose FROM spending WHERE token = ?1 AND NOT settled ORDER BY purpose LIMIT ?2";
+            let mut statement = db.prepare_cached(query)?;
+            let purposes = statement.query_map(params![token.0, limit], |row| row.get(0))?;
+            Ok(purposes.collect::<Result<_, _>>()?)
         })
     }
 }
@@ -122,6 +133,18 @@ mod tests {
         accounts.came_to(token, "a", Amount(30)).unwrap();
         accounts.came_to(token, "a", Amount(90)).unwrap();
         assert_eq!(spent(&accounts), Amount(30));
+    }
+
+    #[test]
+    fn what_is_final_is_not_looked_at_again() {
+        let (_dir, accounts) = accounts();
+        let token = spender(&accounts, 100);
+        for purpose in ["a", "b", "c"] {
+            accounts.reserve(token, purpose, Amount(20)).unwrap();
+        }
+        accounts.came_to(token, "b", Amount(90)).unwrap();
+        assert_eq!(accounts.open_spendings(token, 10).unwrap(), ["a", "c"]);
+        assert_eq!(spent(&accounts), Amount(60));
     }
 
     #[test]

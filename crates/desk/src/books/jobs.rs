@@ -42,8 +42,6 @@ pub(crate) struct NewJob {
     pub(crate) name: String,
     pub(crate) prefer: Option<String>,
     pub(crate) template: Option<String>,
-    /// The limited token that it was ordered with.
-    pub(crate) token: Option<String>,
     pub(crate) cap: Amount,
     /// Its order on the chain.
     pub(crate) order: Option<String>,
@@ -67,7 +65,6 @@ pub(crate) struct Job {
     pub(crate) name: String,
     pub(crate) prefer: Option<String>,
     pub(crate) template: Option<String>,
-    pub(crate) token: Option<String>,
     pub(crate) cap: Amount,
     pub(crate) order: Option<String>,
     pub(crate) submitted_ms: u64,
@@ -84,7 +81,7 @@ pub(crate) struct Job {
     pub(crate) note: Option<String>,
 }
 
-const COLUMNS: &str = "job, account, name, prefer, template, token, cap, order_id, submitted_ms, stage, outcome, ended_ms, \
+const COLUMNS: &str = "job, account, name, prefer, template, cap, order_id, submitted_ms, stage, outcome, ended_ms, \
                        paid, fee, refunded, tx, settled_ms, note";
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Job> {
@@ -95,19 +92,18 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Job> {
         name: row.get(2)?,
         prefer: row.get(3)?,
         template: row.get(4)?,
-        token: row.get(5)?,
-        cap: Amount(row.get(6)?),
-        order: row.get(7)?,
-        submitted_ms: row.get(8)?,
-        stage: Stage::of(row.get(9)?),
-        outcome: row.get(10)?,
-        ended_ms: row.get(11)?,
-        paid: amount(12)?,
-        fee: amount(13)?,
-        refunded: amount(14)?,
-        transaction: row.get(15)?,
-        settled_ms: row.get(16)?,
-        note: row.get(17)?,
+        cap: Amount(row.get(5)?),
+        order: row.get(6)?,
+        submitted_ms: row.get(7)?,
+        stage: Stage::of(row.get(8)?),
+        outcome: row.get(9)?,
+        ended_ms: row.get(10)?,
+        paid: amount(11)?,
+        fee: amount(12)?,
+        refunded: amount(13)?,
+        transaction: row.get(14)?,
+        settled_ms: row.get(15)?,
+        note: row.get(16)?,
     })
 }
 
@@ -116,11 +112,11 @@ impl Books {
     pub(crate) async fn add_job(&self, new: &NewJob) -> Result<(), Error> {
         let new = new.clone();
         self.with(move |connection| {
-            let insert = "INSERT OR IGNORE INTO job (job, account, name, prefer, template, token, cap, order_id, \
-                          submitted_ms, stage) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 0)";
-            let NewJob { job, account, name, prefer, template, token, cap, order } = new;
+            let insert = "INSERT OR IGNORE INTO job (job, account, name, prefer, template, cap, order_id, \
+                          submitted_ms, stage) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 0)";
+            let NewJob { job, account, name, prefer, template, cap, order } = new;
             let now = now_ms();
-            connection.execute(insert, (job.0, account, name, prefer, template, token, cap.0, order, now)).map(|_| ())
+            connection.execute(insert, (job.0, account, name, prefer, template, cap.0, order, now)).map(|_| ())
         })
         .await
     }
@@ -181,35 +177,28 @@ impl Books {
         self.with(move |connection| connection.execute(update, (job.0, note)).map(|_| ())).await
     }
 
-    /// Nothing is left to do about a job. What its token had reserved and was not paid may be spent again.
+    /// Nothing is left to do about a job.
     pub(crate) async fn close(&self, job: &Job, paid: &Paid) -> Result<(), Error> {
         let (number, paid) = (job.job, paid.clone());
         let update = "UPDATE job SET stage = ?2, paid = ?3, fee = ?4, refunded = ?5, tx = ?6, settled_ms = ?7, \
                       order_id = coalesce(order_id, ?8) WHERE job = ?1 AND stage < 2";
-        let rest = Amount(job.cap.0.saturating_sub(paid.paid.0));
         let closed = self.with(move |connection| {
             let Paid { paid, fee, refunded, order, transaction } = paid;
             let stage = Stage::Closed.number();
             connection.execute(update, (number.0, stage, paid.0, fee.0, refunded.0, transaction, now_ms(), order))
         });
-        if closed.await? == 1
-            && let Some(token) = &job.token
-        {
-            self.give_back(&job.account, token, rest).await?;
-        }
-        Ok(())
+        closed.await.map(|_| ())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gleaner_wire::SpendLimit;
 
     fn new(job: u64, account: &str) -> NewJob {
-        let (name, token) = ("a job".to_owned(), Some("t".to_owned()));
         let (prefer, template, order) = (None, None, None);
-        NewJob { job: JobId(job), account: account.to_owned(), name, prefer, template, token, cap: Amount(10), order }
+        let (account, name) = (account.to_owned(), "a job".to_owned());
+        NewJob { job: JobId(job), account, name, prefer, template, cap: Amount(10), order }
     }
 
     #[tokio::test]
@@ -233,20 +222,5 @@ mod tests {
         books.close(&job, &Paid { paid: Amount(4), ..Paid::default() }).await.expect("closed");
         assert_eq!(numbers(books.open_jobs().await.expect("listed")), [2, 3]);
         assert!(books.knows(JobId(1)).await.expect("asked") && !books.knows(JobId(4)).await.expect("asked"));
-    }
-
-    #[tokio::test]
-    async fn what_a_job_did_not_cost_may_be_spent_again_once() {
-        let dir = tempfile::tempdir().expect("a folder");
-        let books = Books::open(&dir.path().join("desk.db")).expect("opens");
-        let limit = SpendLimit { token: "t".into(), max: Amount(10) };
-        assert!(books.take("ada", &limit, Amount(10)).await.expect("asked").is_ok());
-        books.add_job(&new(1, "ada")).await.expect("noted");
-        let job = books.job_of("ada", JobId(1)).await.expect("asked").expect("hers");
-        for _ in 0..2 {
-            books.close(&job, &Paid { paid: Amount(4), ..Paid::default() }).await.expect("closed");
-        }
-        assert!(books.take("ada", &limit, Amount(7)).await.expect("asked").is_err());
-        assert!(books.take("ada", &limit, Amount(6)).await.expect("asked").is_ok());
     }
 }

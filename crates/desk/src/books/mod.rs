@@ -1,9 +1,8 @@
-//! What the desk remembers, in one SQLite file: accounts, jobs, what was asked for, what was quoted, what tokens have spent,
+//! What the desk remembers, in one SQLite file: accounts, jobs, what was asked for, what was quoted,
 //! templates.
 mod asked;
 mod jobs;
 mod quotes;
-mod spent;
 mod templates;
 
 use std::path::Path;
@@ -34,7 +33,6 @@ CREATE TABLE IF NOT EXISTS job (
     name TEXT NOT NULL,
     prefer TEXT,
     template TEXT,
-    token TEXT,
     cap INTEGER NOT NULL,
     order_id TEXT,
     submitted_ms INTEGER NOT NULL,
@@ -61,12 +59,6 @@ CREATE TABLE IF NOT EXISTS asked (
     PRIMARY KEY (account, key)
 ) STRICT;
 CREATE INDEX IF NOT EXISTS asked_by_time ON asked (at_ms);
-CREATE TABLE IF NOT EXISTS spent (
-    account TEXT NOT NULL,
-    token TEXT NOT NULL,
-    units INTEGER NOT NULL,
-    PRIMARY KEY (account, token)
-) STRICT;
 CREATE TABLE IF NOT EXISTS quote (
     account TEXT NOT NULL,
     id TEXT NOT NULL,

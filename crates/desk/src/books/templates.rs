@@ -149,7 +149,6 @@ mod tests {
                 name: "x".into(),
                 prefer: None,
                 template: Some("t".into()),
-                token: None,
                 cap: Amount(1000),
                 order: None,
             };

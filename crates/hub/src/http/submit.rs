@@ -4,6 +4,7 @@ use super::access::{Anyone, is_anothers, requester_for};
 use super::idempotency::{self, IDEMPOTENCY_KEY};
 use super::problem::Problem;
 use super::quote::{Unfit, ordered_by};
+use super::spending::{give_back, purpose_of, reserve};
 use crate::data::Data;
 use crate::token::Caller;
 use axum::Json;
@@ -15,7 +16,7 @@ use gleaner_accounts::token::TokenId;
 use gleaner_core::plan::{self, Graph};
 use gleaner_wire::api::Submitted;
 use gleaner_wire::job_file::{JOB_FILE_BYTES_MAX, JobFile, JobFileError, Source, line_of};
-use gleaner_wire::{Amount, DataRef, Hash, Quote, SignedOrder};
+use gleaner_wire::{DataRef, Hash, Quote, SignedOrder};
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -135,13 +136,17 @@ async fn take(shared: &Shared, sent: Sent) -> Result<Response, Problem> {
         None => shared.keeper.ask(|core| core.params().price_max_default).await?,
     };
     let unfit = graph.quote.as_ref().and_then(|quote| Unfit::of(quote, &graph));
-    let purpose = format!("{submission:032x}");
-    reserve(shared, spender, &purpose, cap).await?;
+    let purpose = purpose_of(submission);
+    if let Some(token) = spender {
+        reserve(shared, token, &purpose, cap).await?;
+    }
     let submitted = shared.keeper.submit(submission, requester, graph, order).await?;
     let submitted = match submitted {
         Ok(submitted) => submitted,
         Err(reason) => {
-            give_back(shared, spender, purpose).await?;
+            if let Some(token) = spender {
+                give_back(shared, token, purpose).await?;
+            }
             return Err(unfit.map_or_else(|| refused(reason.as_str()), |unfit| unfit.because(reason.as_str())));
         }
     };
@@ -160,18 +165,6 @@ async fn check_owner(shared: &Shared, caller: Caller, roots: &[Hash]) -> Result<
         }
     }
     Ok(())
-}
-
-/// Counts what a job may cost against what its token may spend. A submission that is sent again counts once.
-async fn reserve(shared: &Shared, spender: Option<TokenId>, purpose: &str, cap: Amount) -> Result<(), Problem> {
-    let (Some(token), purpose) = (spender, purpose.to_owned()) else { return Ok(()) };
-    shared.people.ask(move |accounts| accounts.reserve(token, &purpose, cap)).await?;
-    Ok(())
-}
-
-async fn give_back(shared: &Shared, spender: Option<TokenId>, purpose: String) -> Result<(), Problem> {
-    let Some(token) = spender else { return Ok(()) };
-    Ok(shared.people.ask(move |accounts| accounts.give_back(token, &purpose)).await?)
 }
 
 /// Plans a job whose files must all be here.

@@ -1,8 +1,8 @@
 //! Every route, and what it takes to use it. The router is made of this table, so there is no route without a row.
 use super::rule::{Owned, Rule};
 use crate::http::{
-    Shared, data, disputes, events, figures, health, inbox, jobs, keys, line, live, logs, machines, money, openapi, people,
-    prices, progress, quote, results, seeding, submit, webhooks, workers,
+    Shared, data, disputes, events, figures, health, inbox, jobs, keys, line, live, logs, machines, money, openapi,
+    people, prices, progress, quote, results, seeding, submit, webhooks, workers,
 };
 use crate::session;
 use axum::http::Method;
@@ -78,6 +78,7 @@ fn accounts() -> Vec<Row> {
         POST "/api/v1/session/wallet" Rule::ENTRY => people::wallet::sign_in;
         POST "/api/v1/session/passkey/challenge" Rule::ENTRY => people::passkey::challenge;
         POST "/api/v1/session/passkey" Rule::ENTRY => people::passkey::sign_in;
+        POST "/api/v1/session/link" Rule::ENTRY => people::link::sign_in;
         PUT "/api/v1/account/passphrase" Rule::SESSION => people::session::change_passphrase;
         GET "/api/v1/account/wallets" Rule::SESSION => people::wallet::list;
         POST "/api/v1/account/wallets" Rule::SESSION => people::wallet::link;
@@ -98,6 +99,11 @@ fn accounts() -> Vec<Row> {
         GET "/api/v1/account/events" Rule::SESSION => people::events::mine;
         GET "/api/v1/accounts" Rule::OPERATOR => people::operator::list;
         GET "/api/v1/accounts/events" Rule::OPERATOR => people::events::all;
+        POST "/api/v1/accounts/{account}/link" Rule::OPERATOR => people::link::make;
+        PUT "/api/v1/accounts/{account}/roles" Rule::OPERATOR => people::stewardship::set_roles;
+        POST "/api/v1/accounts/{account}/suspend" Rule::OPERATOR => people::stewardship::suspend;
+        POST "/api/v1/accounts/{account}/readmit" Rule::OPERATOR => people::stewardship::readmit;
+        POST "/api/v1/accounts/{account}/passphrase" Rule::OPERATOR => people::stewardship::reset_passphrase;
         PUT "/api/v1/accounts/{account}/wallets/{address}" Rule::OPERATOR => people::operator::add_desk_wallet;
         PUT "/api/v1/tokens/{token}/spending/{purpose}" Rule::OPERATOR => people::operator::reserve;
         DELETE "/api/v1/tokens/{token}/spending/{purpose}" Rule::OPERATOR => people::operator::give_back;

@@ -1,4 +1,5 @@
 //! What people send: a little JSON, soon.
+use crate::http::patience::silence;
 use crate::http::problem::Problem;
 use axum::body::to_bytes;
 use axum::extract::{FromRequest, Request};
@@ -25,12 +26,11 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Said<T> {
             return Err(Problem::new(status, "media-type", "unknown kind of content", detail));
         }
         let read = tokio::time::timeout(BODY_TIME_MAX, to_bytes(request.into_body(), BODY_BYTES_MAX)).await;
-        let slow = |_| Problem::new(StatusCode::REQUEST_TIMEOUT, "silence", "nothing arrives", "send it again");
         let large = |_| {
             let detail = format!("at most {BODY_BYTES_MAX} bytes are taken");
             Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", "the request is too large", detail)
         };
-        let bytes = read.map_err(slow)?.map_err(large)?;
+        let bytes = read.map_err(|_| silence())?.map_err(large)?;
         let said = serde_json::from_slice(&bytes);
         // What was sent may be a secret, so it is not repeated.
         said.map(Self).map_err(|error| {

@@ -1,10 +1,12 @@
 //! Accounts over HTTP: coming in, going out, and what belongs to an account itself.
 mod body;
 pub(super) mod events;
+pub(super) mod link;
 pub(super) mod operator;
 pub(super) mod passkey;
 pub(super) mod session;
 pub(super) mod sessions;
+pub(super) mod stewardship;
 pub(super) mod tokens;
 pub(super) mod totp;
 pub(super) mod wallet;

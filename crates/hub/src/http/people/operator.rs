@@ -1,8 +1,8 @@
 //! What the operator, and rooms beside the hub in its name, do with accounts.
 use super::{Page, Said};
-use crate::http::Shared;
 use crate::http::parameters::Parameters;
 use crate::http::problem::Problem;
+use crate::http::{Shared, spending};
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -22,6 +22,8 @@ pub(in crate::http) struct Asked {
     cursor: Option<String>,
     /// How many on a page: 500 if not said, and at most.
     limit: Option<u32>,
+    /// Only the account with this name.
+    name: Option<String>,
 }
 
 /// An account, as the operator sees it.
@@ -70,6 +72,10 @@ pub(in crate::http) async fn list(
     let limit = asked.limit.unwrap_or(LISTED_MAX);
     if !(1..=LISTED_MAX).contains(&limit) {
         return Err(Problem::bad_parameter("limit", format!("limit must be 1 to {LISTED_MAX}")));
+    }
+    if let Some(name) = asked.name {
+        let found = shared.people.ask(move |accounts| accounts.account_named(&name)).await?;
+        return Ok(Json(Page::whole(found.into_iter().map(AccountEntry::from).collect())));
     }
     let found = shared.people.ask(move |accounts| accounts.list(after.map(AccountId), limit)).await?;
     let next = (found.len() == limit as usize).then(|| found.last().map(|account| account.id.to_string())).flatten();
@@ -124,7 +130,7 @@ pub(in crate::http) async fn reserve(
     Said(said): Said<Reservation>,
 ) -> Result<StatusCode, Problem> {
     let token = token_id(&token)?;
-    shared.people.ask(move |accounts| accounts.reserve(token, &purpose, said.amount)).await?;
+    spending::reserve(&shared, token, &purpose, said.amount).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -134,7 +140,7 @@ pub(in crate::http) async fn reserve(
     path = "/api/v1/tokens/{token}/spending/{purpose}",
     operation_id = "give_back_spending",
     tag = "accounts",
-    summary = "Gives back what was reserved for something that was refused",
+    summary = "Gives back what was reserved for something that was refused; what became a job stays counted",
     responses((status = 204, description = "It does not count any more"), (status = 404, description = "`not-found`: there is no such token"))
 )]
 pub(in crate::http) async fn give_back(
@@ -142,7 +148,7 @@ pub(in crate::http) async fn give_back(
     Path((token, purpose)): Path<(String, String)>,
 ) -> Result<StatusCode, Problem> {
     let token = token_id(&token)?;
-    shared.people.ask(move |accounts| accounts.give_back(token, &purpose)).await?;
+    spending::give_back(&shared, token, purpose).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -151,6 +157,6 @@ fn token_id(text: &str) -> Result<TokenId, Problem> {
 }
 
 /// A number that the database can count to.
-fn number(text: &str) -> Option<u64> {
+pub(super) fn number(text: &str) -> Option<u64> {
     text.parse().ok().filter(|number| i64::try_from(*number).is_ok())
 }

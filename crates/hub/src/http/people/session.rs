@@ -35,7 +35,7 @@ pub(in crate::http) struct SessionView {
     expires_at: Millis,
     /// Whether the account asks for a code beside the passphrase.
     second_factor: bool,
-    /// How it was signed in: `passphrase`, `second-factor`, `wallet`, `passkey` or `token`.
+    /// How it was signed in: `passphrase`, `second-factor`, `wallet`, `passkey`, `link` or `token`.
     via: String,
 }
 

@@ -1,8 +1,8 @@
 //! API tokens of an account.
 use super::{Page, Said};
-use crate::http::Shared;
 use crate::http::access::Me;
 use crate::http::problem::Problem;
+use crate::http::{Shared, spending};
 use axum::Json;
 use axum::extract::{Extension, Path, State};
 use axum::http::StatusCode;
@@ -97,6 +97,10 @@ pub(in crate::http) async fn list(
     Me(person): Me,
 ) -> Result<Json<Page<TokenView>>, Problem> {
     let id = person.account.id;
+    let tokens = shared.people.ask(move |accounts| accounts.tokens(id)).await?;
+    for token in tokens.iter().filter(|token| token.scopes.spend_max.is_some()) {
+        spending::settle(&shared, token.id).await?;
+    }
     let tokens = shared.people.ask(move |accounts| accounts.tokens(id)).await?;
     Ok(Json(Page::whole(tokens.into_iter().map(TokenView::from).collect())))
 }
