@@ -135,8 +135,10 @@ pub(crate) mod tests {
         let id = made(&accounts, "orchard");
         drop(accounts);
         let db = Connection::open(dir.path().join(DATABASE)).unwrap();
-        db.execute_batch("DROP INDEX spending_open; ALTER TABLE spending DROP COLUMN settled; PRAGMA user_version = 1;")
-            .unwrap();
+        db.execute_batch(
+            "DROP INDEX spending_open; ALTER TABLE spending DROP COLUMN settled; PRAGMA user_version = 1;",
+        )
+        .unwrap();
         drop(db);
         let accounts = open(&dir);
         assert_eq!(accounts.account_named("orchard").unwrap().unwrap().id, id);

@@ -6,8 +6,8 @@ use std::time::Duration;
 use futures_util::{StreamExt, stream};
 use gleaner_wire::machine::MachineSettings;
 use gleaner_wire::{
-    Amount, AttemptId, BIDS_MAX, Cause, DeviceOffer, Finished, Held, Invitation, JobId, Micros, Outcome, Output, StartAttempt,
-    TaskSpec, ToWorker,
+    Amount, AttemptId, BIDS_MAX, Cause, DeviceOffer, Finished, Held, Invitation, JobId, Micros, Outcome, Output,
+    StartAttempt, TaskSpec, ToWorker,
 };
 use tokio::sync::watch;
 use tracing::Instrument;
@@ -365,7 +365,8 @@ mod tests {
         let runtime = tokio::runtime::Handle::current();
         let delivery = Delivery::new(runtime, depot.clone(), outbox.clone(), cancels.clone(), None, Trails::default());
         let logs = mpsc::channel(1).0;
-        let shared = Arc::new(Shared { delivery, cancels, logs: logs.clone(), idle: Arc::default(), trails: Trails::default() });
+        let shared =
+            Arc::new(Shared { delivery, cancels, logs: logs.clone(), idle: Arc::default(), trails: Trails::default() });
         let preparer = Preparer::new(depot.clone(), hub.clone(), None, Images::new(None, logs));
         let bidding = Bidding::new(gleaner_wire::WorkerKey([1; 32]), gleaner_machine::Bid::Fixed, Vec::new());
         let steering = Steering::open(dir, gleaner_machine::Preferences::default(), false);

@@ -3,8 +3,8 @@ use std::path::PathBuf;
 
 use std::time::Duration;
 
-use gleaner_client::Token;
 use gleaner_client::HubAddress;
+use gleaner_client::Token;
 use gleaner_machine::Preferences;
 use gleaner_wire::{Address, Amount, Offer, Runtime, WorkerId};
 

@@ -278,8 +278,8 @@ impl Owner {
         // The tariff was right at the start.
         let Ok((prices, floors)) = self.reckon() else { return };
         let dear = prices.iter().any(|price| *price > Offer::PRICE_MAX);
-        let is_news = is_set && *self.agent.prices.borrow() != prices
-            || is_news(&self.agent.prices.borrow(), &prices, &floors);
+        let is_news =
+            is_set && *self.agent.prices.borrow() != prices || is_news(&self.agent.prices.borrow(), &prices, &floors);
         if !dear && is_news {
             self.agent.prices.send_replace(prices.clone());
             (self.ask.report)(Report::Repriced { prices });

@@ -136,9 +136,11 @@ impl Steering {
         floors: &[Option<Amount>],
     ) -> Result<(), String> {
         if !self.paired.load(Ordering::Acquire) {
-            return Err("this machine is not paired with an account, so it is set on the machine itself: start it with \
+            return Err(
+                "this machine is not paired with an account, so it is set on the machine itself: start it with \
                         `gleaner share --account-token-file FILE`, FILE holding a token with the scope `provide`"
-                .to_owned());
+                    .to_owned(),
+            );
         }
         let mut kept = self.kept();
         let mut wanted = kept.clone();

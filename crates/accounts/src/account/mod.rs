@@ -212,7 +212,8 @@ mod tests {
     fn who_is_readmitted_need_not_wait_for_wrong_tries() {
         let (_dir, accounts) = accounts();
         let id = made(&accounts, "orchard");
-        let (right, wrong) = (crate::Secret::new(crate::store::tests::PASSPHRASE), crate::Secret::new("something else"));
+        let (right, wrong) =
+            (crate::Secret::new(crate::store::tests::PASSPHRASE), crate::Secret::new("something else"));
         for _ in 0..=lockout::ACCOUNT_FREE {
             assert!(accounts.sign_in(visit(NOW), "orchard", &wrong, None).is_err());
         }

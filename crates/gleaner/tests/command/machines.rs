@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 use crate::network::{Network, PATIENCE};
 use gleaner_client::{Client, Error, Token};
+use gleaner_wire::Amount;
 use gleaner_wire::api::WorkerView;
 use gleaner_wire::machine::{MachineView, MachinesPage, PricePolicy};
-use gleaner_wire::Amount;
 use reqwest::header;
 use serde_json::{Value, json};
 
@@ -43,8 +43,15 @@ async fn token(url: &str, name: &str) -> String {
     let wanted =
         json!({ "label": "a machine", "scopes": { "read": true, "provide": true }, "ends_at": now + 3_600_000 });
     let request = http.post(format!("{url}/api/v1/account/tokens")).header(header::COOKIE, cookie);
-    let made: Value =
-        request.header("x-gleaner-csrf", csrf).json(&wanted).send().await.expect("answered").json().await.expect("JSON");
+    let made: Value = request
+        .header("x-gleaner-csrf", csrf)
+        .json(&wanted)
+        .send()
+        .await
+        .expect("answered")
+        .json()
+        .await
+        .expect("JSON");
     made["text"].as_str().expect("a token").to_owned()
 }
 

@@ -49,9 +49,8 @@ fn between((busy_before, all_before): (u64, u64), (busy, all): (u64, u64)) -> Op
 
 fn celsius(tree: &Tree) -> Option<i16> {
     let monitors = tree.list("/sys/class/hwmon").into_iter().map(|name| format!("/sys/class/hwmon/{name}"));
-    let sensors = monitors.filter(|path| {
-        tree.text(format!("{path}/name")).is_some_and(|name| SENSORS.contains(&name.as_str()))
-    });
+    let sensors =
+        monitors.filter(|path| tree.text(format!("{path}/name")).is_some_and(|name| SENSORS.contains(&name.as_str())));
     let inputs = sensors.flat_map(|path| {
         let is_input = |name: &String| name.starts_with("temp") && name.ends_with("_input");
         tree.list(&path).into_iter().filter(is_input).map(move |name| format!("{path}/{name}"))

@@ -49,7 +49,11 @@ pub async fn perform(client: &Client, args: &Args) -> Result<ExitCode> {
         client.put(&format!("/accounts/{}/roles", entry.id), &serde_json::json!({ "roles": wanted })).await?;
         entry = find(client, &args.name).await?;
     }
-    if args.json { json(&entry)? } else { data(&line(&entry))? }
+    if args.json {
+        json(&entry)?
+    } else {
+        data(&line(&entry))?
+    }
     Ok(ExitCode::SUCCESS)
 }
 
