@@ -117,6 +117,15 @@ class Podman:
         assert done.returncode == 0, f"{arguments}: {done.stderr}"
         return done.stdout.strip()
 
+    def push(self, layout: Path, name: str) -> None:
+        """Puts an image in OCI layout into a registry, and keeps nothing of it."""
+        archive = self.folder / "push.tar"
+        subprocess.run(["tar", "-cf", str(archive), "-C", str(layout), "."], check=True)
+        loaded = self.run("load", "--quiet", "--input", str(archive)).split()[-1]
+        self.run("tag", loaded, name)
+        self.run("push", "--quiet", name)
+        self.run("rmi", name)
+
     def _listens(self) -> bool:
         with socket.socket(socket.AF_UNIX) as tried:
             return tried.connect_ex(str(self.socket)) == 0
@@ -167,6 +176,7 @@ class Network:
 
     def __init__(self, podman: Podman, slots: int = 2) -> None:
         self.podman = podman
+        self.accounts: list[Account] = []
         self.folder = Path(tempfile.mkdtemp(prefix="gleaner-python-"))
         self.state = self.folder / "state"
         self.listen = "127.0.0.1:0"
@@ -213,9 +223,13 @@ class Network:
         return any(one["runtime"] == "container" for runtimes in offered for one in runtimes)
 
     def account(self, name: str) -> Account:
-        return Account(self, name)
+        account = Account(self, name)
+        self.accounts.append(account)
+        return account
 
     def close(self) -> None:
+        for account in self.accounts:
+            account.http.close()
         with contextlib.suppress(ProcessLookupError):
             self.worker.child.send_signal(signal.SIGINT)
             self.worker.child.wait(30)

@@ -138,7 +138,7 @@ def test_everything_is_there_for_async_programs_too(long: gn.Function[[int], int
 def test_a_call_can_be_watched_cancelled_and_found_again(long: gn.Function[[int], int], client: gn.Client) -> None:
     call = long.submit(PERIODS)
     line = next(line for line in call.logs(follow=True) if "begun" in line.text)
-    assert (line.text.strip(), line.task, line.worker) == (f"begun with {PERIODS}", "call[0]", "tester")
+    assert (line.text.strip(), line.task, line.worker) == (f"begun with {PERIODS}", "call", "tester")
     with pytest.raises(TimeoutError):
         call.result(timeout=0.1)
     assert "tester" in client.job(call.number).explain()
@@ -189,8 +189,7 @@ def test_another_python_in_the_image_is_said(remote: Remote) -> None:
 
 def test_an_image_of_a_registry_is_found_by_its_tag(remote: Remote, registry: Registry, podman: Podman, image: Path) -> None:
     name = registry.name("python:here")
-    loaded = podman.run("pull", "--quiet", f"oci:{image}")
-    podman.run("push", "--quiet", loaded.splitlines()[-1], name)
+    podman.push(image, name)
 
     @remote(image=name)
     def version() -> tuple[int, int]:
@@ -218,21 +217,22 @@ def test_a_call_that_takes_too_long_fails_with_its_cause(long: gn.Function[[int]
 
 
 def test_what_a_token_may_not_do_is_refused(network: Network, account: Account, remote: Remote) -> None:
-    def function(token: str) -> gn.Function[[], int]:
-        @remote(client=gn.Client(network.url, token), price_max="2")
-        def one() -> int:
-            return 1
+    @remote(price_max="2")
+    def one() -> int:
+        return 1
 
-        return one
+    def submit(token: str) -> gn.HubError:
+        with gn.Client(network.url, token) as client, pytest.raises(gn.HubError) as told:
+            one.on(client).submit()
+        return told.value
 
-    with pytest.raises(gn.UnauthorizedError):
-        function("glnr_no-such-token").submit()
-    with pytest.raises(gn.ForbiddenError, match="scope") as told:
-        function(account.token(submit=False)).submit()
-    assert told.value.code == "scope"
-    with pytest.raises(gn.ForbiddenError) as told:
-        function(account.token(spend="1")).submit()
-    assert (told.value.code, "may spend 1 GLN" in told.value.detail) == ("spend-limit", True)
+    unknown = submit("glnr_no-such-token")
+    assert isinstance(unknown, gn.UnauthorizedError)
+    unfit = submit(account.token(submit=False))
+    assert (type(unfit), unfit.code) == (gn.ForbiddenError, "scope")
+    poor = submit(account.token(spend="1"))
+    assert (type(poor), poor.code) == (gn.ForbiddenError, "spend-limit")
+    assert "may spend 1 GLN" in poor.detail
 
 
 def test_nobody_sees_anothers_jobs(network: Network, client: gn.Client, long: gn.Function[[int], int]) -> None:
@@ -246,13 +246,12 @@ def test_nobody_sees_anothers_jobs(network: Network, client: gn.Client, long: gn
 
 
 def test_the_operators_token_works_in_anybodys_name(network: Network, remote: Remote) -> None:
+    @remote()
+    def one() -> int:
+        return 1
+
     with gn.Client(network.url, network.operator_token, requester="carol") as client:
-
-        @remote(client=client)
-        def one() -> int:
-            return 1
-
-        assert one.remote() == 1
+        assert one.on(client).remote() == 1
         assert client.wallet().locked >= 0
 
 

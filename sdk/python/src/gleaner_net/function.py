@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import types
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Generic, ParamSpec, TypeVar, overload
 
@@ -15,6 +17,7 @@ from . import packages as wheels
 from .bundle import Arguments, ResultsKind, bundle, known_types
 from .call import Call, Reading, Results, Started
 from .client import Client, default_client
+from .errors import HubError
 from .files import Tree, below, bring, remove
 from .hub import Hub
 from .job_file import Options, Places, Prefer, Price, of_calls
@@ -61,6 +64,10 @@ class Function(Generic[P, R]):
         """The same function with other options, such as `score.options(price_max="2")`."""
         changed = dataclasses.replace(self._options, **changes)
         return Function(self._function, changed, client=self._client, modules=self._modules, known=self._named)
+
+    def on(self, client: Client) -> Function[P, R]:
+        """The same function on another hub, or in another name."""
+        return Function(self._function, self._options, client=client, modules=self._modules, known=self._named)
 
     # One call.
 
@@ -141,21 +148,18 @@ class Function(Generic[P, R]):
 
     async def _submit(self, calls: list[Arguments], quote: Quote | None = None) -> Started:
         client = self._client or default_client()
-        job, tree, reading = await self._prepared(client.hub, calls)
-        number = await client.order(job, quote=quote)
-        await remove(client.hub, tree)
+        async with self._prepared(client.hub, calls) as (job, reading):
+            number = await client.order(job, quote=quote)
         return Started(client.hub, number, len(calls), reading)
 
     async def _quote(self, calls: list[Arguments]) -> Quote:
         client = self._client or default_client()
-        job, tree, _ = await self._prepared(client.hub, calls)
-        try:
+        async with self._prepared(client.hub, calls) as (job, _):
             return await client.ask_quote(job)
-        finally:
-            await remove(client.hub, tree)
 
-    async def _prepared(self, hub: Hub, calls: list[Arguments]) -> tuple[str, str, Reading]:
-        """The job file of some calls, once everything that it names is there; the tree of the calls; how to read results."""
+    @asynccontextmanager
+    async def _prepared(self, hub: Hub, calls: list[Arguments]) -> AsyncIterator[tuple[str, Reading]]:
+        """The job file of some calls, once everything that it names is there, and how their results are read."""
         options = self._options
         known = known_types(self._function, self._named)
         needed = await wheels.tree(options.packages, options.machine or wheels.MACHINE) if options.packages else None
@@ -163,8 +167,6 @@ class Function(Generic[P, R]):
         call = bundle(self._function, calls, results=options.results, known=known, machine=machine, modules=self._modules)
         image_tree, image_name = await self._image()
         inputs = {name: _input(Path(place)) for name, place in options.inputs.items()}
-        for tree in filter(None, [call, needed, image_tree, *inputs.values()]):
-            await bring(hub, tree)
         places = Places(
             call=call.name,
             packages=needed.name if needed is not None else None,
@@ -173,7 +175,14 @@ class Function(Generic[P, R]):
             inputs={name: tree.name for name, tree in inputs.items()},
         )
         reading = Reading(options.results, known, options.output_bytes_max, str(options.image or images.default()))
-        return of_calls(self.name, len(calls), options, places), call.name, reading
+        try:
+            for tree in filter(None, [needed, image_tree, *inputs.values(), call]):
+                await bring(hub, tree)
+            yield of_calls(self.name, len(calls), options, places), reading
+        finally:
+            # The desk has read them by now, or never will. That they stay where it does not answer hides no other error.
+            with contextlib.suppress(HubError):
+                await remove(hub, call.name)
 
     async def _image(self) -> tuple[Tree | None, str | None]:
         wanted = self._options.image
