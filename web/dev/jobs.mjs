@@ -137,7 +137,7 @@ export function receipts(id) {
         commitment: { claim: { attempt: one.attempt, output: "b".repeat(64), pieces: 1, root: "d".repeat(64), ran: Number(ran) } },
         check: "Exact",
         draw: { round: { number: 3, root: "", count: 9, place: number, path: [] }, source: { chain: "00" }, seed: "e".repeat(64), record: { good: 41, bad: 0, stake: "100", exposure: "0.8" }, rate: 52_000, selected: number % 5 === 0 || refuted, piece: 0 },
-        audit: number % 5 === 0 || refuted ? { jurors: [{ key: "1", gone: false }, { key: "2", gone: false }], answers: [{ auditor: "1", agrees: !refuted, distance: 0 }], sample: 0, polls: [], referee: null } : null,
+        audit: number % 5 === 0 || refuted ? { jurors: [{ key: "1", gone: false }, { key: "2", gone: false }], answers: [{ auditor: "1", side: refuted ? "alone" : "claim", distance: 0 }], sample: 0, polls: [], referee: null } : null,
         verdict: refuted ? "refuted" : number % 5 === 0 ? "agreed" : "not_drawn",
         payout: refuted ? { worker: "0", platform: "0" } : { worker: gln(gross - platform), platform: gln(platform) },
         deductions: refuted ? [{ worker: "2".repeat(64), provider: null, amount: "5", evidence: "f".repeat(64) }] : [],

@@ -19,16 +19,27 @@ const page = (items) => ({ items, next: null });
 const session = () => ({ account: { id: 1, name: "orchard" }, roles: ["requester", "provider"], csrf: "token", expires_at: Date.now() + 1e7, second_factor: factor });
 const problem = (status, code, detail) => ({ status, body: { type: code, code, title: detail, status, detail } });
 
+const range = ([low, expected, high]) => ({ low, expected, high });
+const choice = (name, price, finish, sure, binding) => ({
+  name,
+  price: range(price),
+  finish_ms: range(finish),
+  sure,
+  why: "it rests on 412 earlier tasks like these",
+  rests_on: 412,
+  binding: binding && { price: binding, until: Date.now() + 600_000 },
+});
 const quote = () => ({
   quote: "q1",
   name: "harvested field",
   tasks: 40,
   cap: "1",
   choices: [
-    { name: "cheap", price: "0.31", cap: "1", finish_ms: [420_000, 660_000], why: "the cheapest devices that fit, one after the other", rests_on: 412 },
-    { name: "balanced", price: "0.42", cap: "1", finish_ms: [150_000, 240_000], why: "devices whose price for a finished task is lowest", rests_on: 412 },
-    { name: "fast", price: "0.77", cap: "1.5", finish_ms: [60_000, 95_000], why: "the fastest devices that fit, whatever they ask", rests_on: 412 },
+    choice("cheap", ["0.28", "0.31", "0.35"], [420_000, 500_000, 660_000], "good", "0.372"),
+    choice("balanced", ["0.37", "0.42", "0.5"], [150_000, 190_000, 240_000], "fair", "0.504"),
+    choice("fast", ["0.5", "0.77", "1.1"], [60_000, 75_000, 95_000], "rough", null),
   ],
+  groups: [],
   reasons: [],
 });
 

@@ -81,32 +81,25 @@ export async function followLogs(id: number, after: number, signal: AbortSignal)
 // The desk
 
 export const quote = (file: string, folder?: string) =>
-  ask<pending.DeskQuote>("/desk/quote", post({ job: file, ...(folder ? { folder } : {}) }));
-export const submit = (wanted: Submission, key: string) =>
-  ask<pending.Ordered>("/desk/jobs", post(wanted, { "idempotency-key": key }));
-export const results = (id: number, cursor?: string | null) => ask<pending.ResultItems>(`/desk/jobs/${id}/results${question({ cursor })}`);
+  ask<views.DeskQuote>("/desk/quote", post({ job: file, ...(folder ? { folder } : {}) }));
+export const submit = (wanted: views.Submission, key: string) =>
+  ask<views.Ordered>("/desk/jobs", post(wanted, { "idempotency-key": key }));
+export const results = (id: number, cursor?: string | null) => ask<views.ResultItems>(`/desk/jobs/${id}/results${question({ cursor })}`);
 export const archiveAddress = (id: number) => address(`/desk/jobs/${id}/archive`);
-export const wallet = () => ask<pending.DeskWallet>("/desk/wallet");
+export const wallet = () => ask<views.DeskWallet>("/desk/wallet");
 export const fillWallet = (key: string) => ask<unknown>("/desk/wallet/faucet", post({}, { "idempotency-key": key }));
 export const deposit = (amount: string, key: string) =>
   ask<unknown>("/desk/wallet/deposit", post({ amount }, { "idempotency-key": key }));
 export const withdraw = (amount: string, key: string) =>
   ask<unknown>("/desk/wallet/withdraw", post({ amount }, { "idempotency-key": key }));
-export const walletHistory = () => ask<views.Page<pending.WalletLine>>("/desk/wallet/history");
+export const walletHistory = () => ask<views.Page<views.WalletLine>>("/desk/wallet/history");
 export const invoices = (cursor?: string | null) =>
-  ask<views.Page<pending.Invoice>>(`/desk/invoices${question({ cursor })}`);
+  ask<views.Page<views.Invoice>>(`/desk/invoices${question({ cursor })}`);
 export const invoicesAddress = () => address("/desk/invoices.csv");
-
-export interface Submission {
-  job: string;
-  folder?: string;
-  choice?: string;
-  quote?: string;
-}
 
 // Files
 
-export const files = () => ask<views.Page<pending.FileTree>>("/files");
+export const files = () => ask<views.Page<views.FileTree>>("/files");
 export const removeFiles = (name: string) => ask<unknown>(`/files/${part(name)}`, remove);
 
 /** How many bytes of a file the hub has already. */
@@ -173,11 +166,11 @@ export interface WorkersAsked {
 
 // The catalogue
 
-export const catalogue = () => ask<views.Page<pending.Template>>("/catalogue");
-export const template = (name: string) => ask<pending.Template>(`/catalogue/${part(name)}`);
-export const publish = (wanted: unknown) => ask<pending.Template>("/catalogue", post(wanted));
+export const catalogue = () => ask<views.Page<views.Template>>("/catalogue");
+export const template = (name: string) => ask<views.Template>(`/catalogue/${part(name)}`);
+export const publish = (wanted: unknown) => ask<views.Template>("/catalogue", post(wanted));
 export const render = (name: string, inputs: Record<string, unknown>) =>
-  ask<{ job: string }>(`/catalogue/${part(name)}/render`, post({ inputs }));
+  ask<views.Rendered>(`/catalogue/${part(name)}/render`, post({ inputs }));
 
 /** Where live state comes from. */
 export function liveAddress(location: { protocol: string; host: string }): string {
@@ -185,7 +178,7 @@ export function liveAddress(location: { protocol: string; host: string }): strin
 }
 
 /** A result as text. */
-export async function resultText(item: pending.ResultItem): Promise<string> {
+export async function resultText(item: views.ResultItem): Promise<string> {
   const response = await callAt(item.href);
   return response.text();
 }

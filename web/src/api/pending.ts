@@ -1,5 +1,5 @@
 // What the hub says on routes that its OpenAPI document does not have yet. Once it has them, these move to `views.ts`.
-import type { AttemptView, Amount, Cause, FailureView, JobSummary, Millis, PriceView, ReasonView, WorkerState, WorkerView } from "./views";
+import type { AttemptView, Amount, Cause, FailureView, JobSummary, Millis, PriceView, WorkerState, WorkerView } from "./views";
 
 // Accounts
 
@@ -69,109 +69,6 @@ export interface SecurityEvent {
   detail: string;
 }
 
-// The desk: what a person's browser asks to be done
-
-export interface Choice {
-  name: "cheap" | "balanced" | "fast";
-  /** What it should cost; null while that is not known. */
-  price: Amount | null;
-  cap: Amount;
-  /** How long it should take, from and to. */
-  finish_ms: [Millis, Millis] | null;
-  why: string;
-  rests_on: number;
-}
-
-export interface DeskQuote {
-  quote: string;
-  name: string;
-  tasks: number;
-  cap: Amount;
-  choices: Choice[];
-  /** Why nobody could take one of its tasks now. */
-  reasons: ReasonView[];
-}
-
-export interface Ordered {
-  job: number;
-  tasks: number;
-  reserved: Amount;
-  deposited: Amount;
-  order: string | null;
-}
-
-export interface ResultItem {
-  task: string;
-  index: number;
-  path: string;
-  bytes: number;
-  kind: "image" | "text" | "table" | "other";
-  /** Where it is opened. */
-  href: string;
-}
-
-/** A picture that is put together out of tiles, as far as they have come. */
-export interface PictureItem {
-  task: string;
-  done: number;
-  tiles: number;
-  href: string;
-}
-
-export interface ResultItems {
-  items: ResultItem[];
-  pictures: PictureItem[];
-  next: string | null;
-}
-
-export interface DeskWallet {
-  address: string;
-  balance: Amount;
-  deposited: Amount;
-  locked: Amount;
-  open_orders: number;
-  faucet: boolean;
-  /** Whether money is on a chain. */
-  chain: boolean;
-}
-
-export interface WalletLine {
-  /** Unix seconds. */
-  time: number;
-  block: number;
-  transaction: string;
-  index: number;
-  kind: string;
-  amount: Amount;
-  with: string | null;
-}
-
-export interface Invoice {
-  job: number;
-  name: string;
-  choice: string | null;
-  template: string | null;
-  submitted_at: Millis;
-  ended_at: Millis | null;
-  state: string;
-  cap: Amount;
-  /** What was paid, the platform's share included; null while that is not final. */
-  paid: Amount | null;
-  fee: Amount | null;
-  refunded: Amount | null;
-  order: string | null;
-  transaction: string | null;
-  settled_at: Millis | null;
-  note: string | null;
-}
-
-export interface FileTree {
-  name: string;
-  files: number;
-  bytes: number;
-  modified_at: Millis;
-}
-
 // Machines
 
 export interface Telemetry {
@@ -198,6 +95,8 @@ export interface MachineView extends WorkerView {
   hours: string | null;
   /** What an hour of its device time costs in electricity, as far as it knows its watts and tariff. */
   energy_per_hour: Amount | null;
+  /** Whether price and hours can be set from here: it was started with a token of the account. */
+  paired: boolean;
   penalties: Penalty[];
 }
 
@@ -275,37 +174,3 @@ export type LiveEvent = { seq: number } & (
   | ({ event: "status" } & StatusView)
   | { event: "missed"; count: number | null }
 );
-
-// The catalogue
-
-export interface TemplateInput {
-  type: "string" | "integer" | "number" | "boolean" | "array" | "file" | "folder";
-  title: string;
-  description?: string;
-  format?: "amount" | "duration" | "dataset";
-  default?: unknown;
-  enum?: string[];
-  minimum?: number;
-  maximum?: number;
-}
-
-export interface TemplateForm {
-  properties: Record<string, TemplateInput>;
-  required: string[];
-  order: string[];
-}
-
-export interface Template {
-  name: string;
-  title: string;
-  kind: "render" | "train" | "sweep" | "workflow";
-  about: string;
-  author: string;
-  published_at: Millis | null;
-  version: string;
-  picture: string | null;
-  inputs: TemplateForm;
-  job: string;
-  runs: number;
-  typical: { cost: Amount; time_ms: Millis } | null;
-}

@@ -4,6 +4,456 @@
  */
 
 export interface paths {
+    "/api/v1/account/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What happened to the account, the newest first */
+        get: operations["list_security_events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/account/passkeys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Passkeys of the account */
+        get: operations["list_passkeys"];
+        put?: never;
+        /** Adds a passkey */
+        post: operations["add_passkey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/account/passkeys/challenge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Options for `navigator.credentials.create` */
+        post: operations["ask_new_passkey_challenge"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/account/passkeys/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Removes a passkey */
+        delete: operations["remove_passkey"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/account/passphrase": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Gives the account another passphrase, and ends its other sessions */
+        put: operations["change_passphrase"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/account/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Where the account is signed in, the last used first */
+        get: operations["list_sessions"];
+        put?: never;
+        post?: never;
+        /** Signs out everywhere else */
+        delete: operations["end_other_sessions"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/account/sessions/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Ends one session */
+        delete: operations["end_session"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/account/tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The account's API tokens, the newest first */
+        get: operations["list_tokens"];
+        put?: never;
+        /** Makes an API token, which is shown once */
+        post: operations["make_token"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/account/tokens/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Makes a token worthless */
+        delete: operations["revoke_token"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/account/totp": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A secret for an app that shows codes; it counts once a code of it is given */
+        post: operations["begin_second_factor"];
+        /** Turns the second factor off with a code of it, or a recovery code */
+        delete: operations["remove_second_factor"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/account/totp/confirm": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Turns the second factor on with a first code, and ends other sessions */
+        post: operations["confirm_second_factor"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/account/wallets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Wallets that the account has proved */
+        get: operations["list_wallets"];
+        put?: never;
+        /** Links a wallet: jobs and machines of its address are the account's */
+        post: operations["link_wallet"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/account/wallets/{address}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Unlinks a wallet */
+        delete: operations["unlink_wallet"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/accounts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** All accounts, the oldest first */
+        get: operations["list_accounts"];
+        put?: never;
+        /** Makes an account and signs in to it */
+        post: operations["sign_up"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/accounts/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What happened to all accounts, the newest first */
+        get: operations["list_all_security_events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/accounts/{account}/link": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Makes a link that signs in to an account, once, on the hub's own machine */
+        post: operations["make_link"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/accounts/{account}/passphrase": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Gives an account a new passphrase, turns its second factor off and ends its sessions */
+        post: operations["reset_passphrase"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/accounts/{account}/readmit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Takes a suspension back, and forgets wrong tries for which its owner would have to wait */
+        post: operations["readmit_account"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/accounts/{account}/roles": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Says which roles an account has; its sessions end if they change */
+        put: operations["set_roles"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/accounts/{account}/suspend": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Stops an account: nobody signs in to it, and its sessions and tokens are good for nothing */
+        post: operations["suspend_account"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/accounts/{account}/wallets/{address}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Makes a wallet that the desk keeps an account's */
+        put: operations["add_desk_wallet"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/cases": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Providers that were found wrong, and what the court made of it; newest first */
+        get: operations["list_cases"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/catalogue": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Templates of jobs */
+        get: operations["list_templates"];
+        put?: never;
+        /** Publishes a template, or a new version of one */
+        post: operations["publish_template"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/catalogue/{template}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One template */
+        get: operations["show_template"];
+        put?: never;
+        post?: never;
+        /** Takes a template of one's own out of the catalogue */
+        delete: operations["remove_template"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/catalogue/{template}/picture": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A template's picture */
+        get: operations["show_template_picture"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/catalogue/{template}/render": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A job file out of a template and what is filled in */
+        post: operations["render_template"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/chain": {
         parameters: {
             query?: never;
@@ -175,6 +625,244 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/desk/invoices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What jobs cost, newest first */
+        get: operations["list_invoices"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/desk/invoices.csv": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What all jobs cost, as a table */
+        get: operations["list_invoices_csv"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/desk/jobs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Orders a job and sees to it from then on */
+        post: operations["order_job"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/desk/jobs/{job}/archive": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Everything that a job delivered */
+        get: operations["fetch_archive"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/desk/jobs/{job}/invoice": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What a job cost */
+        get: operations["show_invoice"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/desk/jobs/{job}/preview/{task}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Tiles as one picture, as far as they have come */
+        get: operations["show_preview"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/desk/jobs/{job}/results": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Files that a job delivered, as they arrive */
+        get: operations["list_result_files"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/desk/jobs/{job}/results/{task}/{index}/{path}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A file that a job delivered, opened */
+        get: operations["open_result_file"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/desk/quote": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** What a job would cost, with binding prices */
+        post: operations["quote_at_desk"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/desk/wallet": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What an account has */
+        get: operations["show_wallet"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/desk/wallet/deposit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Moves money from the wallet to where orders are paid from */
+        post: operations["deposit"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/desk/wallet/faucet": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Asks for the tokens that newcomers get */
+        post: operations["ask_faucet_at_desk"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/desk/wallet/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What happened to an account's money, newest first */
+        get: operations["list_wallet_history"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/desk/wallet/withdraw": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Takes money out again */
+        post: operations["withdraw"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/disputes": {
         parameters: {
             query?: never;
@@ -291,6 +979,59 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/files": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The account's file trees */
+        get: operations["list_files"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/files/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The files of one tree */
+        get: operations["show_files"];
+        put?: never;
+        post?: never;
+        /** Removes a tree with all its files */
+        delete: operations["remove_files"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/files/{name}/{path}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Brings a file, whole or a piece of it that follows the last one */
+        put: operations["bring_file"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        /** Whether a file is here, and how much of it */
+        head: operations["look_for_file"];
         patch?: never;
         trace?: never;
     };
@@ -638,6 +1379,158 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/live": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A WebSocket of what happens to whatever is watched
+         * @description Text messages. The hub sends a `Numbered` event each; the listener sends a `WatchRequest` whenever it wants to watch something else. Strangers may watch `network`.
+         */
+        get: operations["watch_live"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/live/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The same as server-sent events
+         * @description Each event has its kind in `event`, its number in `id` and a `Numbered` as JSON in `data`.
+         */
+        get: operations["watch_live_events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/machines": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The caller's machines, in the order in which they first joined
+         * @description An account's machines are those that were started with one of its tokens, and those that are paid to a wallet of it. The hub's operator sees all.
+         */
+        get: operations["list_machines"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/machines/{worker}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One machine, as its owner sees it */
+        get: operations["show_machine"];
+        put?: never;
+        post?: never;
+        /**
+         * Gives a machine up: it is the account's no more
+         * @description A machine that still has a token of the account is its again when it connects: take the token from it, or revoke it.
+         */
+        delete: operations["release_machine"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/machines/{worker}/earnings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What a machine earned, hour by hour */
+        get: operations["list_earnings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/machines/{worker}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Has a machine take no more work; what runs on it goes on elsewhere */
+        post: operations["pause_machine"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/machines/{worker}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Lets a machine work again */
+        post: operations["resume_machine"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/machines/{worker}/settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Sets a machine's price and hours, if the machine takes them
+         * @description The machine itself checks them, keeps them over restarts and says what is in force. It takes them only if its owner has paired it with an account (`gleaner share --account-token-file FILE`).
+         */
+        put: operations["set_machine"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/network": {
         parameters: {
             query?: never;
@@ -700,7 +1593,7 @@ export interface paths {
         put?: never;
         /**
          * What a job would cost
-         * @description Nothing that the job names need be here.
+         * @description Nothing that the job names need be here. Each choice carries a signed offer, which `POST /api/v1/jobs` takes in the header `gleaner-quote`.
          */
         post: operations["quote_job"];
         delete?: never;
@@ -761,6 +1654,127 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Who is signed in */
+        get: operations["show_session"];
+        put?: never;
+        /** Signs in with a passphrase, and a code if the account has a second factor */
+        post: operations["sign_in"];
+        /** Signs out */
+        delete: operations["sign_out"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/session/link": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Signs in by a link */
+        post: operations["sign_in_by_link"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/session/passkey": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Signs in with a passkey */
+        post: operations["sign_in_with_passkey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/session/passkey/challenge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Options for `navigator.credentials.get` */
+        post: operations["ask_passkey_challenge"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/session/wallet": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Signs in with a wallet; an address that no account has gets one */
+        post: operations["sign_in_with_wallet"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/session/wallet/challenge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** What the owner of an address is to sign, to sign in or to link it */
+        post: operations["ask_wallet_challenge"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/status": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The network in figures: supply, demand, throughput and checks, now and over the last day */
+        get: operations["show_status"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/swarm/{root}": {
         parameters: {
             query?: never;
@@ -772,6 +1786,79 @@ export interface paths {
         put?: never;
         /** Tells who fetches or has a dataset, and hears of the others */
         post: operations["announce_holdings"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tokens/{token}/spending/{purpose}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Reserves what a submission may cost of what a token may spend; again, nothing more */
+        put: operations["reserve_spending"];
+        post?: never;
+        /** Gives back what was reserved for something that was refused; what became a job stays counted */
+        delete: operations["give_back_spending"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/webhooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Webhooks, oldest first */
+        get: operations["list_webhooks"];
+        put?: never;
+        /**
+         * Has requests sent to an address whenever something happens to a job
+         * @description Each request is a POST of a `WebhookMessage`, with `gleaner-signature: t=SECONDS,v1=HMAC`: HMAC-SHA256 with the secret over the seconds, a full stop and the body, in hexadecimal digits. An answer of 200 to 299 within ten seconds counts; otherwise it is tried again, for about a day.
+         */
+        post: operations["make_webhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/webhooks/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Removes a webhook with everything that waits for it */
+        delete: operations["remove_webhook"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/webhooks/{id}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What was sent to a webhook, newest first */
+        get: operations["list_deliveries"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -832,6 +1919,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/healthz": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Whether the hub's process is alive */
+        get: operations["check_alive"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/metrics": {
         parameters: {
             query?: never;
@@ -841,6 +1945,23 @@ export interface paths {
         };
         /** Counters for Prometheus */
         get: operations["show_metrics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/readyz": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Whether the hub answers and takes jobs */
+        get: operations["check_ready"];
         put?: never;
         post?: never;
         delete?: never;
@@ -887,6 +2008,21 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** @description An account, as the operator sees it. */
+        AccountEntry: {
+            /** Format: int64 */
+            id: number;
+            made_at: components["schemas"]["Millis"];
+            name: string;
+            roles: string[];
+            suspended: boolean;
+        };
+        /** @description Who an account is. */
+        AccountView: {
+            /** Format: int64 */
+            id: number;
+            name: string;
+        };
         /** @description An account on an EVM chain; `0x` and 40 hexadecimal digits where people read it, 20 bytes elsewhere. */
         Address: string;
         /**
@@ -905,6 +2041,33 @@ export interface components {
             lowest: components["schemas"]["Amount"];
             /** @description The middle, slot by slot. */
             median: components["schemas"]["Amount"];
+        };
+        /** @description An attempt that started or ended. */
+        AttemptChange: {
+            /** @description The attempt. */
+            attempt: components["schemas"]["AttemptId"];
+            cause: null | components["schemas"]["Cause"];
+            ended_at: null | components["schemas"]["Millis"];
+            /**
+             * Format: int32
+             * @description The position of its `[[task]]` in the job.
+             */
+            group: number;
+            /**
+             * Format: int32
+             * @description The element.
+             */
+            index: number;
+            /** @description When it was placed. */
+            started_at: components["schemas"]["Millis"];
+            /** @description What became of it. */
+            state: components["schemas"]["AttemptState"];
+            /** @description Why it was placed there. */
+            why: string;
+            /** @description The worker. */
+            worker: components["schemas"]["WorkerId"];
+            /** @description Its name, where the attempt started while somebody watched. */
+            worker_name: string | null;
         };
         /**
          * Format: int64
@@ -973,7 +2136,7 @@ export interface components {
             by_record: number;
             /**
              * Format: int32
-             * @description What makes cheating a loss with its stake and its unpaid work.
+             * @description What makes cheating a loss, with what a verdict would take and what is unpaid.
              */
             by_stake: number;
             /** @description What its owner is not paid yet. */
@@ -990,6 +2153,13 @@ export interface components {
              * @description Answers found right since the last wrong one.
              */
             good: number;
+            /**
+             * Format: int32
+             * @description The share of auditors that is reckoned to be honest, in millionths.
+             */
+            honest: number;
+            /** @description What a verdict takes of that: a share of what one order locks. */
+            loses: components["schemas"]["Amount"];
             /**
              * Format: int32
              * @description The share that is checked: the larger of the next two.
@@ -1034,6 +2204,13 @@ export interface components {
             seed: components["schemas"]["Hash"];
             /** @description The anchoring transaction, as it is sent. */
             transaction: string;
+        };
+        /** @description A price that the hub has promised. */
+        BindingPrice: {
+            /** @description What is reserved, to the unit; what is not spent comes back, and nothing beyond it is charged. */
+            price: components["schemas"]["Amount"];
+            /** @description Until when the job can be ordered for it, in milliseconds since 1970. */
+            until: components["schemas"]["Millis"];
         };
         /** @description What of a scene is rendered, and how. The program of the task is the scene's file, or a folder that has it. */
         BlenderFile: {
@@ -1082,6 +2259,62 @@ export interface components {
          * @example 24GiB
          */
         ByteSize: string;
+        /** @description Where a case before the court of the chain stands. */
+        CaseStage: {
+            /** @enum {string} */
+            stage: "waiting";
+        } | {
+            /**
+             * Format: int64
+             * @description Unix seconds until which votes count.
+             */
+            ends: number;
+            /**
+             * Format: int32
+             * @description How many sit on the committee; none before it is drawn.
+             */
+            seats: number;
+            /** @enum {string} */
+            stage: "open";
+            /**
+             * Format: int32
+             * @description How many of them have voted.
+             */
+            voted: number;
+        } | {
+            /** @enum {string} */
+            stage: "slashed";
+        } | {
+            /** @enum {string} */
+            stage: "acquitted";
+        } | {
+            /** @enum {string} */
+            stage: "undecided";
+        } | {
+            /** @description Why. */
+            reason: string;
+            /** @enum {string} */
+            stage: "dropped";
+        };
+        /** @description A provider that was found wrong and is to answer for it before the court of the chain. */
+        CaseView: {
+            /**
+             * Format: int64
+             * @description The number of the dispute on the chain, once it is there.
+             */
+            dispute: number | null;
+            /** @description The hash of the document that shows it, at `/api/v1/evidence/HASH`. */
+            evidence: components["schemas"]["Hash"];
+            /** @description In which job. */
+            job: components["schemas"]["JobId"];
+            /** @description Who. */
+            provider: components["schemas"]["Address"];
+            /** @description Where it stands. */
+            stage: components["schemas"]["CaseStage"];
+            /** @description What was taken of the stake. */
+            taken: components["schemas"]["Amount"];
+            transaction: null | components["schemas"]["Hash"];
+        };
         /**
          * @description Why an attempt failed. What follows from each cause is one table in the core.
          * @enum {string}
@@ -1181,6 +2414,8 @@ export interface components {
         } | {
             /** @description As pictures: PNG, OpenEXR, or the RGBA bytes of a tile. */
             Image: {
+                /** @description Whether what honest machines of two classes were seen to differ by is tolerated too. */
+                learned: boolean;
                 /**
                  * Format: int32
                  * @description What their structure may differ by in the mean over blocks of 8 × 8 pixels, in millionths: 0 is the same,
@@ -1210,7 +2445,10 @@ export interface components {
             input?: string | null;
             /** @description Which check. */
             kind: components["schemas"]["CheckKind"];
-            /** @description numeric: whether what honest machines were seen to differ by is tolerated too; so it is where no tolerance is named. */
+            /**
+             * @description numeric and image: whether what honest machines were seen to differ by is tolerated too; so it is where no tolerance is
+             *     named.
+             */
             learned?: boolean | null;
             number?: null | components["schemas"]["Number"];
             perceptual?: null | components["schemas"]["Tolerance"];
@@ -1256,6 +2494,39 @@ export interface components {
          * @enum {string}
          */
         Checked: "accepted" | "agreed" | "audited";
+        /** @description How results are checked. */
+        ChecksFigure: {
+            /**
+             * Format: int64
+             * @description Results that others computed again.
+             */
+            audited: number;
+            /**
+             * Format: int64
+             * @description Of those, results that an answer differed from.
+             */
+            contested: number;
+            /**
+             * Format: int64
+             * @description Results that lots were drawn for.
+             */
+            drawn: number;
+            /**
+             * Format: int64
+             * @description What checking costs: results computed again for each thousand that lots were drawn for.
+             */
+            overhead_per_mille: number;
+            /**
+             * Format: int64
+             * @description Of those, results that were refused.
+             */
+            refuted: number;
+            /**
+             * Format: int64
+             * @description Wrong answers, of results and of their checks.
+             */
+            wrong: number;
+        };
         /** @description How many results were judged alike. */
         ChecksView: {
             /** @description Whether they were paid. */
@@ -1267,6 +2538,18 @@ export interface components {
             results: number;
             /** @description How, in words. */
             verdict: string;
+        };
+        /** @description What a job would cost and when it would be done if this mattered more. */
+        ChoiceView: {
+            expected: null | components["schemas"]["RangeView"];
+            offer: null | components["schemas"]["SignedQuote"];
+            /** @description What matters more. */
+            prefer: components["schemas"]["Prefer"];
+            /** @description How sure that is. */
+            sure: components["schemas"]["Sure"];
+            time_ms: null | components["schemas"]["RangeView"];
+            /** @description Why it is as sure as that, in words. */
+            why: string;
         };
         /** @description How many managed workers of a class a hub wants. */
         ClassDemand: {
@@ -1299,6 +2582,38 @@ export interface components {
              */
             wanted: number;
         };
+        /** @description A class of devices. */
+        ClassFigure: {
+            /**
+             * Format: int64
+             * @description Slots that run something.
+             */
+            busy: number;
+            /** @description The class. */
+            class: components["schemas"]["DeviceClass"];
+            /** @description Its kind of device. */
+            kind: components["schemas"]["DeviceKind"];
+            /** @description The least memory of its devices. */
+            memory_min: components["schemas"]["ByteSize"];
+            /** @description The price for an hour of a slot that the index suggests. */
+            per_hour: components["schemas"]["Amount"];
+            /** @description Its runtime. */
+            runtime: components["schemas"]["Runtime"];
+            /**
+             * Format: int64
+             * @description Slots that are offered.
+             */
+            slots: number;
+            /**
+             * Format: int64
+             * @description Tasks that wait, as far as this class has to do them.
+             */
+            waiting: number;
+        };
+        /** @description A code. */
+        Code: {
+            code: string;
+        };
         /** @description What runs in a container. */
         ContainerFile: {
             /** @description How often `/checkpoint` is saved while it runs; without a time, every minute. */
@@ -1318,6 +2633,41 @@ export interface components {
             image?: string | null;
             /** @description Whether it needs the network. */
             network?: boolean;
+        };
+        /** @description A result that somebody else computed differently: who answered what, how the vote went, and who was wrong. */
+        ContestView: {
+            /** @description What the others computed. */
+            answers: components["schemas"]["ContestedAnswer"][];
+            /** @description When it was judged. */
+            at: components["schemas"]["Millis"];
+            /** @description The attempt whose result it was. */
+            attempt: components["schemas"]["AttemptId"];
+            /** @description The hash of what it delivered. */
+            delivered: components["schemas"]["Hash"];
+            /** @description How many were on each side in each poll: the claim's first, then those of the other answers. */
+            polls: number[][];
+            /** @description What is called in of the stake of everybody who was wrong; nothing where tolerances decided, or nothing is staked. */
+            takes: components["schemas"]["Amount"];
+            /** @description The task, as `name[index]`. */
+            task: string;
+            /** @description What came of it. */
+            verdict: components["schemas"]["ReceiptVerdict"];
+            /** @description Whose. */
+            worker: string;
+            /** @description Whether the result was found to be wrong. */
+            wrong: boolean;
+        };
+        /** @description What somebody else computed. */
+        ContestedAnswer: {
+            /** @description Whether it was asked after the polls had not decided. */
+            asked_last: boolean;
+            computed: null | components["schemas"]["Hash"];
+            /** @description Whom it agrees with. */
+            side: components["schemas"]["ReceiptSide"];
+            /** @description Whose. */
+            worker: string;
+            /** @description Whether it was found to be wrong. */
+            wrong: boolean;
         };
         /** @description A dataset: a file or a folder, sealed in chunks. Who holds its key finds the rest from its root. */
         DataRef: {
@@ -1365,6 +2715,48 @@ export interface components {
              */
             until_ms: number | null;
         };
+        /** @description A page of deliveries. */
+        DeliveriesPage: {
+            /** @description The deliveries, newest first. */
+            items: components["schemas"]["DeliveryView"][];
+            /** @description Where the next page starts, if there is more. */
+            next: string | null;
+        };
+        /**
+         * @description Where a delivery stands.
+         * @enum {string}
+         */
+        DeliveryState: "waiting" | "delivered" | "given_up";
+        /** @description An event on its way to a webhook. */
+        DeliveryView: {
+            /** @description When it happened. */
+            created_at: components["schemas"]["Millis"];
+            /** @description What went wrong the last time. */
+            error: string | null;
+            /** @description What happened. */
+            event: components["schemas"]["JobEvent"];
+            /**
+             * Format: int64
+             * @description Its number.
+             */
+            id: number;
+            /** @description To which job. */
+            job: components["schemas"]["JobId"];
+            next_at: null | components["schemas"]["Millis"];
+            /** @description Where it stands. */
+            state: components["schemas"]["DeliveryState"];
+            /**
+             * Format: int32
+             * @description The status of the last answer.
+             */
+            status: number | null;
+            tried_at: null | components["schemas"]["Millis"];
+            /**
+             * Format: int32
+             * @description How often it was tried.
+             */
+            tries: number;
+        };
         /** @description How many managed workers a hub wants. */
         DemandView: {
             /** @description For each class of which some are wanted or here. */
@@ -1409,6 +2801,68 @@ export interface components {
             vesting: string;
             /** @description Channels for small payments. */
             vouchers: string;
+        };
+        /** @description A deposit that somebody wants. */
+        Deposit: {
+            /** @description How much. */
+            amount: components["schemas"]["Amount"];
+        };
+        /** @description What a job would cost and when it would be done if this mattered more. */
+        DeskChoice: {
+            binding: null | components["schemas"]["BindingPrice"];
+            finish_ms: null | components["schemas"]["TimeRange"];
+            /** @description What matters more. */
+            name: components["schemas"]["Prefer"];
+            price: null | components["schemas"]["PriceRange"];
+            /**
+             * Format: int64
+             * @description On how many earlier tasks that rests.
+             */
+            rests_on: number;
+            /** @description How sure that is. */
+            sure: components["schemas"]["Sure"];
+            /** @description Why it is as sure as that, or why nothing is known, in words. */
+            why: string;
+        };
+        /** @description What a job would cost. */
+        DeskQuote: {
+            /** @description What it never costs more than where no price is binding. */
+            cap: components["schemas"]["Amount"];
+            /** @description Cheap, balanced and fast side by side. */
+            choices: components["schemas"]["DeskChoice"][];
+            /** @description Its `[[task]]`s, as the job file says what matters more. */
+            groups: components["schemas"]["GroupQuote"][];
+            /** @description What the job is called. */
+            name: string;
+            /** @description What names the quote. A submission with it is ordered by its binding price, and must be of the same job. */
+            quote: string;
+            /** @description Why nobody could take one of its tasks now, with how many devices each reason holds for. */
+            reasons: components["schemas"]["ReasonView"][];
+            /**
+             * Format: int64
+             * @description How many tasks it has.
+             */
+            tasks: number;
+        };
+        /** @description What an account has. */
+        DeskWallet: {
+            /** @description Who it is to the hub: the address of its wallet, or its name where money is on no chain. */
+            address: string;
+            /** @description In its own hands; where money is on no chain, its credit. */
+            balance: components["schemas"]["Amount"];
+            /** @description Whether money is on a chain. */
+            chain: boolean;
+            /** @description Free for orders and withdrawals. */
+            deposited: components["schemas"]["Amount"];
+            /** @description Whether newcomers are given tokens. */
+            faucet: boolean;
+            /** @description In open orders, bonds included. */
+            locked: components["schemas"]["Amount"];
+            /**
+             * Format: int64
+             * @description How many orders are open.
+             */
+            open_orders: number;
         };
         /**
          * @description What Cycles computes on.
@@ -1502,8 +2956,63 @@ export interface components {
             /** Format: int64 */
             step: number;
         };
+        /** @description What a worker earned in an hour. */
+        EarningsPoint: {
+            /** @description What requesters paid for its work. */
+            gross: components["schemas"]["Amount"];
+            /** @description When the hour began; of a sum, the first. */
+            hour: components["schemas"]["Millis"];
+            /** @description What of that it earned; the rest is the platform's. */
+            net: components["schemas"]["Amount"];
+            /**
+             * Format: int64
+             * @description Device time of them in microseconds: times the power of the device, it is the energy that they took.
+             */
+            ran_micros: number;
+            /**
+             * Format: int64
+             * @description Tasks that it delivered.
+             */
+            tasks: number;
+        };
+        /** @description What a worker earned over time. */
+        EarningsView: {
+            energy: null | components["schemas"]["Amount"];
+            /** @description Hours in which it earned something, oldest first. */
+            items: components["schemas"]["EarningsPoint"][];
+            /** @description Where the next page starts, if there is more. */
+            next: string | null;
+            /** @description The sum of these hours. */
+            total: components["schemas"]["EarningsPoint"];
+            /** @description The worker. */
+            worker: components["schemas"]["WorkerId"];
+        };
+        /** @description What is typed or scanned into an app. */
+        EnrolmentView: {
+            secret: string;
+            /** @description For a picture that apps scan. */
+            uri: string;
+        };
+        /** @description A security event. */
+        EventView: {
+            /**
+             * Format: int64
+             * @description Whose account it is about, if anybody's.
+             */
+            account: number | null;
+            /** @description Where from, if not from the hub's own machine. */
+            address: string | null;
+            at: components["schemas"]["Millis"];
+            detail: string;
+            /** Format: int64 */
+            id: number;
+            /** @description What happened, such as `signed-in`. */
+            kind: string;
+        };
         /** @description Why a job stands where it stands. */
         ExplainView: components["schemas"]["JobState"] & {
+            /** @description Results that somebody else computed differently, and what came of it; bounded. */
+            contests: components["schemas"]["ContestView"][];
             /** @description The job. */
             job: components["schemas"]["JobId"];
             /** @description What runs: where, why there, and when it should be done; bounded. */
@@ -1561,6 +3070,31 @@ export interface components {
             task: string;
             /** @description The worker's name. */
             worker: string;
+        };
+        /** @description A tree of files. */
+        FileTree: {
+            /**
+             * Format: int64
+             * @description Their bytes.
+             */
+            bytes: number;
+            /**
+             * Format: int64
+             * @description How many files it has.
+             */
+            files: number;
+            /**
+             * Format: int64
+             * @description When one of them was changed last, in milliseconds since 1970.
+             */
+            modified_at: number;
+            /** @description Its name. */
+            name: string;
+        };
+        /** @description The trees of an account, which are all of them. */
+        FileTrees: {
+            items: components["schemas"]["FileTree"][];
+            next: string | null;
         };
         /** @description How one frame is split; what is 1 is not split. */
         FrameSplit: {
@@ -1775,6 +3309,56 @@ export interface components {
             /** @description Whether each element reads only the output with its own index. */
             same_index?: boolean;
         };
+        /** @description What a job cost. */
+        Invoice: {
+            /** @description What it might have cost at most. */
+            cap: components["schemas"]["Amount"];
+            /** @description What was chosen to matter more. */
+            choice: string | null;
+            /**
+             * Format: int64
+             * @description When it ended.
+             */
+            ended_at: number | null;
+            fee: null | components["schemas"]["Amount"];
+            /** @description The job. */
+            job: components["schemas"]["JobId"];
+            /** @description What it is called. */
+            name: string;
+            /** @description What its owner should know, such as why a settlement was not approved. */
+            note: string | null;
+            /** @description The order on the chain. */
+            order: string | null;
+            paid: null | components["schemas"]["Amount"];
+            refunded: null | components["schemas"]["Amount"];
+            /**
+             * Format: int64
+             * @description When the desk saw it settled.
+             */
+            settled_at: number | null;
+            /** @description `running`, `done`, `cancelled`, `failed` or `lost`. */
+            state: string;
+            /**
+             * Format: int64
+             * @description When it was submitted, in milliseconds since 1970.
+             */
+            submitted_at: number;
+            /** @description The template that it was made of. */
+            template: string | null;
+            /** @description The transaction that settled it. */
+            transaction: string | null;
+        };
+        /** @description Some invoices. */
+        InvoicesPage: {
+            items: components["schemas"]["Invoice"][];
+            /** @description Where to go on. */
+            next: string | null;
+        };
+        /**
+         * @description What can happen to a job.
+         * @enum {string}
+         */
+        JobEvent: "job.submitted" | "job.done" | "job.failed" | "job.cancelled";
         /** @description A job. */
         JobFile: {
             /** @description The most it may cost and last. */
@@ -1864,12 +3448,47 @@ export interface components {
             awards: components["schemas"]["AwardView"][];
             /** @description How its results were checked. */
             checks: components["schemas"]["ChecksView"][];
+            /** @description Results that somebody else computed differently, and what came of it; most recent last, bounded. */
+            contests: components["schemas"]["ContestView"][];
             /** @description What failed, most recent last; bounded. */
             failures: components["schemas"]["FailureView"][];
             /** @description Its `[[task]]`s. */
             groups: components["schemas"]["GroupView"][];
+            /** @description How the market treated it, beside paying for what it delivered. */
+            market: components["schemas"]["MarketView"];
+            quoted: null | components["schemas"]["QuotedView"];
+            /** @description What was learned of what honest results of its tasks differ by. */
+            tolerances: components["schemas"]["ToleranceView"][];
             /** @description Who worked on it. */
             workers: components["schemas"]["TallyView"][];
+        };
+        /** @description Jobs. */
+        JobsFigure: {
+            /**
+             * Format: int64
+             * @description That were cancelled.
+             */
+            cancelled: number;
+            /**
+             * Format: int64
+             * @description That ended well.
+             */
+            done: number;
+            /**
+             * Format: int64
+             * @description That failed.
+             */
+            failed: number;
+            /**
+             * Format: int64
+             * @description That run now.
+             */
+            running: number;
+            /**
+             * Format: int64
+             * @description That were taken, ever.
+             */
+            submitted: number;
         };
         /** @description A page of a listing of jobs. */
         JobsPage: {
@@ -1959,6 +3578,13 @@ export interface components {
             /** @description What came in from outside; equals the sum of the accounts. */
             issued: components["schemas"]["Amount"];
         };
+        /** @description A link that signs in once. */
+        LinkView: {
+            /** @description Shown once. The page takes it behind `/welcome#`, where no log sees it. */
+            code: string;
+            /** @description Until when it is good. */
+            ends_at: components["schemas"]["Millis"];
+        };
         /** @description What the events WebSocket sends. */
         Live: (components["schemas"]["JobSummary"] & {
             /** @enum {string} */
@@ -1988,6 +3614,67 @@ export interface components {
             /** @enum {string} */
             event: "missed";
         };
+        /** @description Something that happened. */
+        LiveEvent: {
+            /** @enum {string} */
+            event: "watching";
+            /** @description Those that are not, with the reason. */
+            refused: components["schemas"]["RefusedTopic"][];
+            /** @description Which. */
+            topics: string[];
+        } | (components["schemas"]["JobSummary"] & {
+            /** @enum {string} */
+            event: "job";
+        }) | {
+            /** @enum {string} */
+            event: "attempts";
+            /** @description What changed, in order; bounded. */
+            items: components["schemas"]["AttemptChange"][];
+            /** @description The job. */
+            job: components["schemas"]["JobId"];
+            /**
+             * Format: int64
+             * @description How many more changed: look at the list of attempts.
+             */
+            more: number;
+        } | {
+            /** @enum {string} */
+            event: "failure";
+            /** @description What happened. */
+            failure: components["schemas"]["FailureView"];
+            /** @description The job. */
+            job: components["schemas"]["JobId"];
+        } | {
+            /** @enum {string} */
+            event: "worker";
+            /** @description The worker. */
+            id: components["schemas"]["WorkerId"];
+            /** @description Its name. */
+            name: string;
+            /**
+             * Format: int64
+             * @description Attempts it holds.
+             */
+            running: number;
+            /** @description Its state. */
+            state: components["schemas"]["WorkerState"];
+        } | {
+            /** @enum {string} */
+            event: "prices";
+            /** @description Every class. */
+            items: components["schemas"]["PriceView"][];
+        } | (components["schemas"]["StatusView"] & {
+            /** @enum {string} */
+            event: "status";
+        }) | {
+            /**
+             * Format: int64
+             * @description How many events, if that is known.
+             */
+            count: number | null;
+            /** @enum {string} */
+            event: "missed";
+        };
         /** @description One line of a job's log. */
         LogView: {
             /** @description When it arrived. */
@@ -1998,6 +3685,41 @@ export interface components {
             text: string;
             /** @description The worker's name. */
             worker: string;
+        };
+        /** @description A machine, as its owner sees it. */
+        MachineView: components["schemas"]["WorkerView"] & {
+            energy: null | components["schemas"]["Amount"];
+            energy_per_hour: null | components["schemas"]["Amount"];
+            /** @description When it is shared, in its own time; nothing for always. */
+            hours: string | null;
+            /** @description Whether price and hours can be set from here: it was started with a token of the account. */
+            paired: boolean;
+            /** @description What it lost because it was found wrong, newest first. */
+            penalties: components["schemas"]["Penalty"][];
+            price: null | components["schemas"]["PricePolicy"];
+            /** @description How its devices do; nothing of one that is not connected. */
+            telemetry: components["schemas"]["Telemetry"][];
+            telemetry_at: null | components["schemas"]["Millis"];
+        };
+        /** @description A page of machines. */
+        MachinesPage: {
+            /** @description Machines, in the order in which they first joined. */
+            items: components["schemas"]["MachineView"][];
+            /** @description Where the next page starts, if there is more. */
+            next: string | null;
+        };
+        /** @description A passkey that was made. */
+        MadePasskey: {
+            /** @description What `navigator.credentials.create` gave, as its `toJSON` writes it. */
+            credential: Record<string, never>;
+            /** @description What its owner calls it. */
+            label: string;
+        };
+        /** @description A token that was just made. */
+        MadeToken: {
+            /** @description The token itself. It is shown here and never again. */
+            text: string;
+            token: components["schemas"]["TokenView"];
         };
         /** @description The `[market]` table. */
         Market: {
@@ -2016,6 +3738,36 @@ export interface components {
          * @enum {string}
          */
         MarketTier: "reserved" | "on-demand" | "interruptible";
+        /** @description How the market treated a job. */
+        MarketView: {
+            /**
+             * Format: int64
+             * @description Attempts beside others in a race.
+             */
+            hedges: number;
+            /**
+             * Format: int64
+             * @description Devices that are kept for it now.
+             */
+            kept: number;
+            /** @description How its workers were found and how firm its places were. */
+            market: components["schemas"]["Market"];
+            /**
+             * Format: int64
+             * @description Attempts that were moved for somebody who pays more.
+             */
+            moved: number;
+            /**
+             * Format: int64
+             * @description Device time of attempts that were paid, in microseconds.
+             */
+            paid_micros: number;
+            /**
+             * Format: int64
+             * @description Device time of attempts that lost a race, in microseconds; nobody pays for it.
+             */
+            wasted_micros: number;
+        };
         /**
          * Format: int64
          * @description A span of microseconds, as metered.
@@ -2026,6 +3778,16 @@ export interface components {
          * @description A moment (milliseconds since 1970) or a span of milliseconds. Written as `"90s"`, `"10m"`, `"2h"` by people.
          */
         Millis: number;
+        /** @description What moved. */
+        Moved: {
+            /** @description How much. */
+            amount: components["schemas"]["Amount"];
+            /**
+             * Format: int64
+             * @description The block in which it did, where it was a transaction of this account's.
+             */
+            block: number | null;
+        };
         /** @description Needs as written; what is missing comes from the job or a default. */
         NeedsFile: {
             device?: null | components["schemas"]["DeviceNeed"];
@@ -2053,6 +3815,20 @@ export interface components {
              */
             relay_port: number | null;
         };
+        /** @description A passphrase for somebody who has lost theirs. */
+        NewPassphrase: {
+            /** @description Shown here and never again. Its owner signs in with it and then chooses another one. */
+            passphrase: string;
+        };
+        /** @description A webhook to be made. */
+        NewWebhook: {
+            /** @description What is told; everything if not said. */
+            events?: components["schemas"]["JobEvent"][] | null;
+            /** @description Only jobs of this requester. */
+            requester?: string | null;
+            /** @description Where requests go: `https://…`. */
+            url: string;
+        };
         /** @description Who wants tokens. */
         Newcomer: {
             /** @description Who gets them. */
@@ -2063,6 +3839,14 @@ export interface components {
          * @enum {string}
          */
         Number: "u8" | "i8" | "u16" | "i16" | "u32" | "i32" | "u64" | "i64" | "f16" | "bf16" | "f32" | "f64";
+        /** @description Something that happened, with its number. Numbers only grow, also over restarts of the hub. */
+        Numbered: components["schemas"]["LiveEvent"] & {
+            /**
+             * Format: int64
+             * @description The number. Not `id`: jobs and workers have one of their own.
+             */
+            seq: number;
+        };
         /** @description A worker's standing offer. */
         Offer: {
             /** @description Its devices. */
@@ -2141,12 +3925,117 @@ export interface components {
             /** @description Where it stands. */
             state: components["schemas"]["OrderStage"];
         };
+        /** @description A job that was submitted. */
+        OrderedJob: {
+            /** @description What was deposited for it. */
+            deposited: components["schemas"]["Amount"];
+            /** @description The job. */
+            job: components["schemas"]["JobId"];
+            /** @description Its order on the chain. */
+            order: string | null;
+            /** @description What was reserved for it. */
+            reserved: components["schemas"]["Amount"];
+            /**
+             * Format: int64
+             * @description How many tasks it has.
+             */
+            tasks: number;
+        };
         Output: {
             Inline: number[];
         } | {
             File: components["schemas"]["BlobRef"];
         } | {
             Files: components["schemas"]["BlobRef"];
+        };
+        /** @description A page of a list. */
+        Page_AccountEntry: {
+            items: {
+                /** Format: int64 */
+                id: number;
+                made_at: components["schemas"]["Millis"];
+                name: string;
+                roles: string[];
+                suspended: boolean;
+            }[];
+            /** @description Where the next page starts, if there may be more. */
+            next: string | null;
+        };
+        /** @description A page of a list. */
+        Page_EventView: {
+            items: {
+                /**
+                 * Format: int64
+                 * @description Whose account it is about, if anybody's.
+                 */
+                account: number | null;
+                /** @description Where from, if not from the hub's own machine. */
+                address: string | null;
+                at: components["schemas"]["Millis"];
+                detail: string;
+                /** Format: int64 */
+                id: number;
+                /** @description What happened, such as `signed-in`. */
+                kind: string;
+            }[];
+            /** @description Where the next page starts, if there may be more. */
+            next: string | null;
+        };
+        /** @description A page of a list. */
+        Page_PasskeyView: {
+            items: {
+                id: string;
+                label: string;
+                made_at: components["schemas"]["Millis"];
+                used_at: null | components["schemas"]["Millis"];
+            }[];
+            /** @description Where the next page starts, if there may be more. */
+            next: string | null;
+        };
+        /** @description A page of a list. */
+        Page_SessionEntry: {
+            items: {
+                /** @description Where from. */
+                address: string | null;
+                /** @description Whether it is the one that asks. */
+                current: boolean;
+                /** @description When it ends if it is not used again, and at the latest. */
+                ends_at: components["schemas"]["Millis"];
+                id: string;
+                made_at: components["schemas"]["Millis"];
+                seen_at: components["schemas"]["Millis"];
+                /** @description How it began: `passphrase`, `second-factor`, `wallet` or `passkey`. */
+                via: string;
+            }[];
+            /** @description Where the next page starts, if there may be more. */
+            next: string | null;
+        };
+        /** @description A page of a list. */
+        Page_TokenView: {
+            items: {
+                ends_at: components["schemas"]["Millis"];
+                /** @description How it begins. */
+                hint: string;
+                /** Format: int64 */
+                id: number;
+                label: string;
+                made_at: components["schemas"]["Millis"];
+                scopes: components["schemas"]["ScopesView"];
+                /** @description What it has spent, and reserved to spend. */
+                spent: components["schemas"]["Amount"];
+                used_at: null | components["schemas"]["Millis"];
+            }[];
+            /** @description Where the next page starts, if there may be more. */
+            next: string | null;
+        };
+        /** @description A page of a list. */
+        Page_WalletView: {
+            items: {
+                address: components["schemas"]["Address"];
+                made_at: components["schemas"]["Millis"];
+            }[];
+            /** @description Where the next page starts, if there may be more. */
+            next: string | null;
         };
         /** @description The record of one paid attempt. */
         PaidReceipt: {
@@ -2172,11 +4061,50 @@ export interface components {
             /** @description The key of the machine that worked. */
             worker: string;
         };
+        /** @description A passkey of the account. */
+        PasskeyView: {
+            id: string;
+            label: string;
+            made_at: components["schemas"]["Millis"];
+            used_at: null | components["schemas"]["Millis"];
+        };
+        /** @description What a machine lost because it was found wrong, or stands to lose. */
+        Penalty: {
+            /** @description What was taken of the stake so far. */
+            amount: components["schemas"]["Amount"];
+            /** @description When its result had come. */
+            at: components["schemas"]["Millis"];
+            evidence: null | components["schemas"]["Hash"];
+            job: null | components["schemas"]["JobId"];
+            /** @description The task within the job, as `group[index]`; empty where the evidence does not say. */
+            task: string;
+            /** @description What it is about, and how it stands with the court. */
+            why: string;
+        };
         /**
          * @description What the finished pictures are.
          * @enum {string}
          */
         PictureFormat: "png" | "exr";
+        /** @description A picture that is put together out of the tiles of a task, as far as they have come. */
+        PictureItem: {
+            /**
+             * Format: int64
+             * @description Tiles that are done.
+             */
+            done: number;
+            /** @description Where it is, as a PNG. */
+            href: string;
+            /** @description The task. */
+            task: string;
+            /**
+             * Format: int64
+             * @description Tiles that there will be.
+             */
+            tiles: number;
+        };
+        /** @description How much to withdraw. */
+        Portion: components["schemas"]["Amount"] | string;
         /**
          * @description What matters more when a worker is chosen.
          * @enum {string}
@@ -2205,6 +4133,20 @@ export interface components {
              * @description Slots that ran something, in thousandths.
              */
             utilisation: number;
+        };
+        /**
+         * @description GLN an hour of one card or processor slot, or `market` to follow what others ask.
+         * @example 0.36
+         */
+        PricePolicy: string;
+        /** @description What a job should cost, and between what eight of ten such jobs end. */
+        PriceRange: {
+            /** @description What is expected. */
+            expected: components["schemas"]["Amount"];
+            /** @description One in ten costs more. */
+            high: components["schemas"]["Amount"];
+            /** @description One in ten costs less. */
+            low: components["schemas"]["Amount"];
         };
         /** @description What a class of devices is worth now. */
         PriceView: {
@@ -2265,10 +4207,29 @@ export interface components {
             /** @description A stable word for programs. */
             type: string;
         };
+        /** @description What a hub promises for one job and one preference. */
+        Quote: {
+            /** @description What it should cost; what is not spent is never taken. */
+            expected: components["schemas"]["Amount"];
+            /** @description What matters more. */
+            prefer: components["schemas"]["Prefer"];
+            /** @description What the job costs at most: the order's cap, to the unit. */
+            price: components["schemas"]["Amount"];
+            /** @description By when nine of ten such jobs are done. */
+            time_high_ms: components["schemas"]["Millis"];
+            /** @description How long it should take. */
+            time_ms: components["schemas"]["Millis"];
+            /** @description When the promise ends, by the hub's clock in milliseconds since 1970. */
+            until: components["schemas"]["Millis"];
+            /** @description What is to be done: the hash of the plan, without its preference and its cap. */
+            work: components["schemas"]["Hash"];
+        };
         /** @description What a job would cost, before anything is paid. */
         QuoteView: {
             /** @description What it never costs more than. */
             cap: components["schemas"]["Amount"];
+            /** @description Cheap, balanced and fast side by side. */
+            choices: components["schemas"]["ChoiceView"][];
             expected: null | components["schemas"]["Amount"];
             /** @description Its `[[task]]`s. */
             groups: components["schemas"]["GroupQuote"][];
@@ -2284,6 +4245,54 @@ export interface components {
             tasks: number;
             time_ms: null | components["schemas"]["Millis"];
         };
+        /** @description What was promised to a job, beside what became of it. */
+        QuotedView: {
+            /** @description What it should have cost. */
+            expected: components["schemas"]["Amount"];
+            /** @description The name of the quote. */
+            id: components["schemas"]["Hash"];
+            /** @description What the platform has paid beyond the price, so that the job could end. */
+            platform_paid: components["schemas"]["Amount"];
+            /** @description What was promised: the job's cap. */
+            price: components["schemas"]["Amount"];
+            /**
+             * Format: int64
+             * @description How far the cost is from what was expected, in thousandths of it, once the job is done.
+             */
+            price_error_mille: number | null;
+            /**
+             * Format: int64
+             * @description How far the time is from what was expected, in thousandths of it, once the job is done.
+             */
+            time_error_mille: number | null;
+            /** @description How long it should have taken. */
+            time_ms: components["schemas"]["Millis"];
+        };
+        /** @description What is expected, and between what eight of ten such jobs end. */
+        RangeView: {
+            /**
+             * Format: int64
+             * @description What is expected.
+             */
+            expected: number;
+            /**
+             * Format: int64
+             * @description One in ten is above.
+             */
+            high: number;
+            /**
+             * Format: int64
+             * @description One in ten is below.
+             */
+            low: number;
+        };
+        /** @description Whether a hub can be sent work. */
+        Readiness: {
+            /** @description Whether it can. */
+            ready: boolean;
+            /** @description If not, why and what to do. */
+            reason: string | null;
+        };
         /** @description One reason. */
         ReasonView: {
             /** @description A stable word for programs. */
@@ -2298,19 +4307,22 @@ export interface components {
         };
         /** @description What somebody else computed, not knowing the claim, and how it compares. */
         ReceiptAnswer: {
-            /** @description Whether it agrees with the claim. */
-            agrees: boolean;
             /** @description Whose. */
             auditor: components["schemas"]["WorkerKey"];
             /** @description What it signed. */
             commitment: components["schemas"]["ReceiptCommitment"];
             /**
              * Format: int64
-             * @description How far it is from it, in millionths of what the check tolerates.
+             * @description How far it is from the claim, in millionths of what the check tolerates.
              */
             distance: number;
-            /** @description If it does not agree: whether it agrees with the first answer that did not. */
-            like_rival: boolean | null;
+            /** @description Whom it agrees with. */
+            side: components["schemas"]["ReceiptSide"];
+            /**
+             * Format: int64
+             * @description How far it may be: a million, or what honest devices of the two classes were seen to differ by if that is more.
+             */
+            tolerated: number;
         };
         /** @description Who checked a claim, and what they found. */
         ReceiptAudit: {
@@ -2320,7 +4332,13 @@ export interface components {
             jurors: components["schemas"]["ReceiptJuror"][];
             /** @description The audit itself, by one juror, and the polls of the vote if that one differed. */
             polls: components["schemas"]["ReceiptPoll"][];
-            referee: null | components["schemas"]["WorkerKey"];
+            /**
+             * @description Who answered after the polls had not decided, in order: the platform's own workers, and jurors who had not answered
+             *     yet, until two said the same.
+             */
+            referees: components["schemas"]["WorkerKey"][];
+            /** @description Whose answers differed from the claim and from each other, in the order in which that was found. */
+            rivals: components["schemas"]["WorkerKey"][];
             /**
              * Format: int32
              * @description How many each poll of the vote asks; zero if there was no vote.
@@ -2503,18 +4521,10 @@ export interface components {
         };
         /** @description One sampling of jurors. */
         ReceiptPoll: {
-            /**
-             * Format: int32
-             * @description How many of them agree with the claim.
-             */
-            agree: number;
-            /**
-             * Format: int32
-             * @description How many of them agree with the first answer that did not.
-             */
-            differ: number;
             /** @description Who was drawn, in the order of the lot. Each of them computes once, and its answer counts in every poll that draws it. */
             drawn: components["schemas"]["WorkerKey"][];
+            /** @description How many of them are on each side: the claim's first, then those of the rivals. */
+            votes: number[];
         };
         /**
          * @description From running time to money. The platform's share is taken of all that the worker has done for the job so far, so that
@@ -2549,8 +4559,8 @@ export interface components {
              * @description Answers found right since the last one that was found wrong, less those that were owed and not given.
              */
             good: number;
-            /** @description What its owner stands to lose. */
-            stake: components["schemas"]["Amount"];
+            /** @description What a verdict would take of its owner's stake: a share of what the order has locked of it, once. */
+            loses: components["schemas"]["Amount"];
         };
         /** @description Where a claim stands in its round. */
         ReceiptRound: {
@@ -2579,8 +4589,16 @@ export interface components {
             /** @description From the block after the one in which the round's root was anchored; these bytes show it. */
             chain: components["schemas"]["HexBytes"];
         } | "hub";
+        /** @description Whom an answer agrees with. */
+        ReceiptSide: "claim" | {
+            /**
+             * Format: int32
+             * @description The rival with this number, from 1, or it is that rival's own.
+             */
+            rival: number;
+        } | "alone";
         /**
-         * @description What came of a claim.
+         * @description How a claim was judged.
          * @enum {string}
          */
         ReceiptVerdict: "not_asked" | "not_drawn" | "agreed" | "upheld" | "refuted" | "not_repeatable" | "undecided" | "nobody_to_check" | "job_ended";
@@ -2624,11 +4642,92 @@ export interface components {
             /** @description What was paid to providers, by the chain. */
             paid: components["schemas"]["Amount"];
         };
+        /** @description Codes for when the app is lost; shown once. */
+        RecoveryView: {
+            recovery_codes: string[];
+        };
+        /** @description A topic that is not watched. */
+        RefusedTopic: {
+            /** @description A stable word for programs. */
+            code: string;
+            /** @description In words. */
+            reason: string;
+            /** @description As it was asked for. */
+            topic: string;
+        };
+        /** @description A region. */
+        RegionFigure: {
+            /**
+             * Format: int64
+             * @description Of those, that run something.
+             */
+            busy: number;
+            /** @description Its name, as its workers say it. */
+            region: string;
+            /**
+             * Format: int64
+             * @description Slots that they offer.
+             */
+            slots: number;
+            /**
+             * Format: int64
+             * @description Slots that run something.
+             */
+            slots_busy: number;
+            /**
+             * Format: int64
+             * @description Workers that are connected.
+             */
+            workers: number;
+        };
+        /** @description A job file that was made of a template. */
+        RenderedJob: {
+            /** @description The job file. Its paths start from the folder of all of the account's files. */
+            job: string;
+        };
         /**
          * @description What renders.
          * @enum {string}
          */
         Renderer: "cycles" | "eevee";
+        /** @description What is reserved. */
+        Reservation: {
+            amount: components["schemas"]["Amount"];
+        };
+        /** @description A file that a job delivered. */
+        ResultItem: {
+            /**
+             * Format: int64
+             * @description How long it is.
+             */
+            bytes: number;
+            /** @description Where it is opened. */
+            href: string;
+            /**
+             * Format: int32
+             * @description Which element of it.
+             */
+            index: number;
+            /** @description What it is. */
+            kind: components["schemas"]["ResultKind"];
+            /** @description Its path in the output. */
+            path: string;
+            /** @description The task. */
+            task: string;
+        };
+        /** @description Some results. */
+        ResultItems: {
+            items: components["schemas"]["ResultItem"][];
+            /** @description Where to go on. */
+            next: string | null;
+            /** @description Pictures out of tiles that are among them. */
+            pictures: components["schemas"]["PictureItem"][];
+        };
+        /**
+         * @description What a file is.
+         * @enum {string}
+         */
+        ResultKind: "image" | "text" | "table" | "other";
         /** @description One output in a list of results. */
         ResultView: {
             /**
@@ -2694,6 +4793,16 @@ export interface components {
              */
             score: number;
         };
+        /** @description What a token is good for. */
+        ScopesView: {
+            /** @description Sharing machines. */
+            provide?: boolean;
+            /** @description Looking at what is the account's. */
+            read?: boolean;
+            spend?: null | components["schemas"]["Amount"];
+            /** @description Submitting and cancelling jobs, and what they need. */
+            submit?: boolean;
+        };
         /** @description What one worker has sent to others of one dataset, for one job. */
         SeededView: {
             /**
@@ -2730,6 +4839,40 @@ export interface components {
             /** @description By whom, for which job, of which dataset; the most first, bounded. */
             seeded: components["schemas"]["SeededView"][];
         };
+        /** @description A session of the account. */
+        SessionEntry: {
+            /** @description Where from. */
+            address: string | null;
+            /** @description Whether it is the one that asks. */
+            current: boolean;
+            /** @description When it ends if it is not used again, and at the latest. */
+            ends_at: components["schemas"]["Millis"];
+            id: string;
+            made_at: components["schemas"]["Millis"];
+            seen_at: components["schemas"]["Millis"];
+            /** @description How it began: `passphrase`, `second-factor`, `wallet` or `passkey`. */
+            via: string;
+        };
+        /** @description Who is signed in. */
+        SessionView: {
+            account: components["schemas"]["AccountView"];
+            /** @description What everything that changes something has to carry in the header `X-Gleaner-CSRF`; nothing for tokens. */
+            csrf: string | null;
+            /** @description When the session or token ends at the latest. */
+            expires_at: components["schemas"]["Millis"];
+            roles: string[];
+            /** @description Whether the account asks for a code beside the passphrase. */
+            second_factor: boolean;
+            /** @description How it was signed in: `passphrase`, `second-factor`, `wallet`, `passkey`, `link` or `token`. */
+            via: string;
+        };
+        /** @description What of an owner's settings is in force on a machine. */
+        SettingsView: {
+            /** @description When it is shared, in its own time; nothing for always. */
+            hours: string | null;
+            /** @description How it is priced: `market`, or GLN for an hour of one card or processor slot. */
+            price: components["schemas"]["PricePolicy"];
+        };
         /** @description What one provider is paid, before the platform's share is taken off. */
         SettlementPayout: {
             /** @description What the requester pays for it. */
@@ -2753,14 +4896,47 @@ export interface components {
             /** @description Who pays whom how much. */
             settlement: components["schemas"]["OrderSettlement"];
         };
+        /** @description Who comes by a link. */
+        ShownLink: {
+            code: string;
+        };
         /** @description An ed25519 signature; 128 hexadecimal digits where people read it, 64 bytes elsewhere. */
         Signature: string;
+        /** @description What a wallet has signed. */
+        SignedMessage: {
+            /** @description Of the second factor, if the account has one. */
+            code?: string | null;
+            message: string;
+            /** @description In hexadecimal digits, as `personal_sign` gives it. */
+            signature: string;
+        };
         /** @description An order with the requester's signature. */
         SignedOrder: {
             /** @description The order. */
             order: components["schemas"]["Order"];
             /** @description 65 bytes of secp256k1, or what a contract wallet takes for a signature. */
             signature: string;
+        };
+        /** @description A quote with the signature of the hub's own key. */
+        SignedQuote: {
+            /** @description The quote. */
+            quote: components["schemas"]["Quote"];
+            /** @description 64 bytes of ed25519. */
+            signature: string;
+        };
+        /** @description Who comes in. */
+        SigningIn: {
+            /** @description Of the second factor, if the account has one. */
+            code?: string | null;
+            name: string;
+            passphrase: string;
+        };
+        /** @description A new account. */
+        SigningUp: {
+            name: string;
+            passphrase: string;
+            /** @description `requester`, `provider`, or both, which it is if nothing is said; `operator` by the operator's word only. */
+            roles?: string[] | null;
         };
         /**
          * @description A path beside the job file, or a dataset as `data:ROOT:BYTES:BYTES`.
@@ -2780,6 +4956,79 @@ export interface components {
             /** @description `waiting`, `sealing`, `ready` or `failed`. */
             stage: string;
         };
+        /** @description The network now and over the last day. */
+        StatusHistory: components["schemas"]["StatusView"] & {
+            /** @description The last day in steps of five minutes, oldest first; steps in which the hub did not run are left out. */
+            history: components["schemas"]["StatusPoint"][];
+        };
+        /** @description The network over five minutes. */
+        StatusPoint: {
+            /** @description When they ended. */
+            at: components["schemas"]["Millis"];
+            /**
+             * Format: int64
+             * @description Results that were computed again in them.
+             */
+            audited: number;
+            /**
+             * Format: int64
+             * @description Slots that ran something.
+             */
+            busy: number;
+            /**
+             * Format: int64
+             * @description Jobs that ran.
+             */
+            jobs: number;
+            /** @description What was paid to workers in them. */
+            paid: components["schemas"]["Amount"];
+            /**
+             * Format: int64
+             * @description Tasks that waited.
+             */
+            queued: number;
+            /**
+             * Format: int64
+             * @description Results that were refused in them.
+             */
+            refuted: number;
+            /**
+             * Format: int64
+             * @description Slots that were offered.
+             */
+            slots: number;
+            /**
+             * Format: int64
+             * @description Tasks that were done in them.
+             */
+            tasks_done: number;
+            /**
+             * Format: int64
+             * @description Workers that were connected at their end.
+             */
+            workers: number;
+        };
+        /** @description The network as it is now. */
+        StatusView: {
+            /** @description When this was true. */
+            at: components["schemas"]["Millis"];
+            /** @description How results are checked. */
+            checks: components["schemas"]["ChecksFigure"];
+            /** @description Devices by class, as the market tells them apart. */
+            classes: components["schemas"]["ClassFigure"][];
+            /** @description Jobs. */
+            jobs: components["schemas"]["JobsFigure"];
+            /** @description What workers were paid, ever. */
+            paid: components["schemas"]["Amount"];
+            /** @description Workers by region, the most first; of many regions, the last stands for the rest and is called `other`. */
+            regions: components["schemas"]["RegionFigure"][];
+            /** @description Tasks. */
+            tasks: components["schemas"]["TasksFigure"];
+            /** @description The hub's version. */
+            version: string;
+            /** @description Workers. */
+            workers: components["schemas"]["WorkersFigure"];
+        };
         /** @description The answer to a submission. */
         Submitted: {
             /** @description The new job. */
@@ -2792,6 +5041,11 @@ export interface components {
              */
             tasks: number;
         };
+        /**
+         * @description How sure a quote is.
+         * @enum {string}
+         */
+        Sure: "unknown" | "guess" | "rough" | "fair" | "good";
         /** @description A worker's part in a job. */
         TallyView: {
             /**
@@ -2875,6 +5129,176 @@ export interface components {
             /** @description The hub's signature of [`receipt_message`]. */
             signature: components["schemas"]["Signature"];
         };
+        /** @description Tasks. */
+        TasksFigure: {
+            /**
+             * Format: int64
+             * @description That were done, ever.
+             */
+            done: number;
+            /**
+             * Format: int64
+             * @description That were done in the last hour.
+             */
+            done_last_hour: number;
+            /**
+             * Format: int64
+             * @description That were done in the last minute.
+             */
+            done_last_minute: number;
+            /**
+             * Format: int64
+             * @description That wait for a device.
+             */
+            queued: number;
+            /**
+             * Format: int64
+             * @description Attempts that are out.
+             */
+            running: number;
+        };
+        /** @description How a device does, as its owner sees it. */
+        Telemetry: {
+            /**
+             * Format: int32
+             * @description The position of the device in the offer.
+             */
+            device: number;
+            /**
+             * Format: double
+             * @description The share of it that is busy, 1 being all.
+             */
+            load: number | null;
+            /**
+             * Format: int64
+             * @description How many bytes of its memory are taken.
+             */
+            memory_used: number | null;
+            /**
+             * Format: int32
+             * @description How hot it is, in degrees Celsius.
+             */
+            temperature: number | null;
+            /**
+             * Format: double
+             * @description What it draws.
+             */
+            watts: number | null;
+        };
+        /** @description A template, as people see it. */
+        Template: {
+            /** @description What it does, in a few sentences. */
+            about: string;
+            /** @description Who published it; `gleaner` if it came with the program. */
+            author: string;
+            /** @description What is to be filled in. */
+            inputs: components["schemas"]["TemplateForm"];
+            /** @description The job file, with `{{input}}` for what is to be filled in. */
+            job: string;
+            /** @description What it is for. */
+            kind: components["schemas"]["TemplateKind"];
+            /** @description Its name, which stands in its address. */
+            name: string;
+            /** @description Where its picture is. */
+            picture: string | null;
+            /**
+             * Format: int64
+             * @description When, in milliseconds since 1970.
+             */
+            published_at: number | null;
+            /**
+             * Format: int32
+             * @description How many runs of it were done, of the newest.
+             */
+            runs: number;
+            /** @description What people call it. */
+            title: string;
+            typical: null | components["schemas"]["TypicalRun"];
+            /** @description Changes when the template does. */
+            version: string;
+        };
+        /** @description What is to be filled in. */
+        TemplateForm: {
+            /** @description The order in which people see them. */
+            order?: string[];
+            /** @description Each by its name. */
+            properties?: {
+                [key: string]: components["schemas"]["TemplateInput"];
+            };
+            /** @description Those that have no default. */
+            required?: string[];
+        };
+        /** @description Something that is to be filled in. */
+        TemplateInput: {
+            /** @description What is taken if nothing is filled in. */
+            default?: unknown;
+            /** @description What they should know. */
+            description?: string | null;
+            /** @description The texts to choose from. */
+            enum?: string[];
+            format?: null | components["schemas"]["TemplateInputFormat"];
+            /**
+             * Format: double
+             * @description The largest number.
+             */
+            maximum?: number | null;
+            /**
+             * Format: double
+             * @description The least number.
+             */
+            minimum?: number | null;
+            /** @description What people read beside it. */
+            title?: string;
+            /** @description What kind of value it takes. */
+            type: components["schemas"]["TemplateInputType"];
+        };
+        /**
+         * @description What a text has to be.
+         * @enum {string}
+         */
+        TemplateInputFormat: "amount" | "duration" | "dataset";
+        /**
+         * @description What kind of value is filled in.
+         * @enum {string}
+         */
+        TemplateInputType: "string" | "integer" | "number" | "boolean" | "array" | "file" | "folder";
+        /** @description What is filled in. */
+        TemplateInputs: {
+            /** @description By their names. */
+            inputs: {
+                [key: string]: unknown;
+            };
+        };
+        /**
+         * @description What a template is for.
+         * @enum {string}
+         */
+        TemplateKind: "render" | "train" | "sweep" | "workflow";
+        /** @description A template that somebody wants to publish. */
+        TemplatePublication: {
+            /** @description What it does, in a few sentences. */
+            about: string;
+            /** @description The files that its job reads beside what is filled in. */
+            files?: string[];
+            /** @description Which of the account's file trees has its picture and its files. */
+            folder?: string | null;
+            inputs?: components["schemas"]["TemplateForm"];
+            /** @description The job file, with `{{input}}` for what is to be filled in. */
+            job: string;
+            kind: components["schemas"]["TemplateKind"];
+            /** @description Its name, which stands in its address: small letters, digits and `-`. */
+            name: string;
+            /** @description The file with its picture. */
+            picture?: string | null;
+            /** @description What people call it. */
+            title: string;
+        };
+        /** @description Some templates. */
+        TemplatesPage: {
+            items: components["schemas"]["Template"][];
+            /** @description Where to go on. */
+            next: string | null;
+        };
         /** @description How a runtime of a device stands with the hub's tests. */
         TestView: {
             /**
@@ -2916,11 +5340,104 @@ export interface components {
              */
             width: number;
         };
+        /** @description How long a job should take, and between what eight of ten such jobs end. */
+        TimeRange: {
+            /** @description What is expected. */
+            expected: components["schemas"]["Millis"];
+            /** @description One in ten takes more. */
+            high: components["schemas"]["Millis"];
+            /** @description One in ten takes less. */
+            low: components["schemas"]["Millis"];
+        };
+        /** @description What a wallet is to sign. */
+        ToSignView: {
+            /** @description The whole message, as EIP-4361 has it. */
+            message: string;
+            nonce: string;
+        };
+        /** @description A token, without its text. */
+        TokenView: {
+            ends_at: components["schemas"]["Millis"];
+            /** @description How it begins. */
+            hint: string;
+            /** Format: int64 */
+            id: number;
+            label: string;
+            made_at: components["schemas"]["Millis"];
+            scopes: components["schemas"]["ScopesView"];
+            /** @description What it has spent, and reserved to spend. */
+            spent: components["schemas"]["Amount"];
+            used_at: null | components["schemas"]["Millis"];
+        };
         /**
          * @description How much two numbers may differ, in units of 10⁻¹². Written as a decimal, such as `1e-6` or `0.02`.
          * @example 1e-6
          */
         Tolerance: string;
+        /** @description What honest results on two classes of devices may differ by, as was learned from such results. */
+        ToleranceView: {
+            /**
+             * Format: int32
+             * @description How many it takes.
+             */
+            needed: number;
+            /** @description One class of devices. */
+            one: string;
+            /** @description The other, perhaps the same. */
+            other: string;
+            /**
+             * Format: int32
+             * @description How many results were compared, fading.
+             */
+            seen: number;
+            /** @description The `[[task]]`. */
+            task: string;
+            /**
+             * Format: int64
+             * @description How far apart they may be, in millionths of what the check tolerates; nothing while they are not compared to judge.
+             */
+            tolerated: number | null;
+        };
+        /** @description One job, whole, and where its trace is. */
+        TracedJob: components["schemas"]["JobView"] & {
+            /** @description The trace under which its spans are found, 32 hexadecimal digits; none if the hub sends no spans. */
+            trace_id: string | null;
+        };
+        /** @description A file of a tree. */
+        TreeFile: {
+            /**
+             * Format: int64
+             * @description How long it is.
+             */
+            bytes: number;
+            /**
+             * Format: int64
+             * @description When it was changed, in milliseconds since 1970.
+             */
+            modified_at: number;
+            /** @description Its path in the tree. */
+            path: string;
+        };
+        /** @description The files of a tree, which are all of them. */
+        TreeFiles: {
+            items: components["schemas"]["TreeFile"][];
+            next: string | null;
+        };
+        /** @description What runs of a template cost and took: the middle of those that were done. */
+        TypicalRun: {
+            /** @description What they cost. */
+            cost: components["schemas"]["Amount"];
+            /**
+             * Format: int64
+             * @description How long they took, in milliseconds.
+             */
+            time_ms: number;
+        };
+        /** @description A passkey that was used. */
+        UsedPasskey: {
+            /** @description What `navigator.credentials.get` gave, as its `toJSON` writes it. */
+            credential: Record<string, never>;
+        };
         /**
          * @description What the film is.
          * @enum {string}
@@ -2937,6 +5454,141 @@ export interface components {
             reasons: components["schemas"]["ReasonView"][];
             /** @description The group's name. */
             task: string;
+        };
+        /**
+         * @description What a line of a history is about.
+         * @enum {string}
+         */
+        WalletEvent: "received" | "sent" | "deposited" | "withdrawn" | "locked" | "refunded" | "earned" | "staked" | "unbonding" | "unstaked" | "slashed" | "reward" | "into_channel" | "out_of_channel" | "pledged" | "awarded";
+        /** @description Some lines, newest first. */
+        WalletHistory: {
+            items: components["schemas"]["WalletLine"][];
+            next: string | null;
+        };
+        /** @description A line of a wallet's history. */
+        WalletLine: {
+            /** @description How much. */
+            amount: components["schemas"]["Amount"];
+            /**
+             * Format: int64
+             * @description The block.
+             */
+            block: number;
+            /**
+             * Format: int64
+             * @description Its place among the logs of the block.
+             */
+            index: number;
+            /** @description What happened. */
+            kind: components["schemas"]["WalletEvent"];
+            /**
+             * Format: int64
+             * @description Unix seconds.
+             */
+            time: number;
+            /** @description The transaction. */
+            transaction: string;
+            /** @description Whom it was with, if anyone. */
+            with: string | null;
+        };
+        /** @description A wallet that an account has proved. */
+        WalletView: {
+            address: components["schemas"]["Address"];
+            made_at: components["schemas"]["Millis"];
+        };
+        /** @description Whose wallet is to sign. */
+        Wanted: {
+            address: components["schemas"]["Address"];
+        };
+        /** @description A job that somebody wants. */
+        WantedJob: {
+            choice?: null | components["schemas"]["Prefer"];
+            /** @description Which of the account's file trees its paths start from; none: the folder of all of them, by their names. */
+            folder?: string | null;
+            /** @description The job file, as TOML. */
+            job: string;
+            /**
+             * @description The quote that was seen. The job is ordered for its binding price, if it has one for what matters more; one that has run
+             *     out or was for another job is refused.
+             */
+            quote?: string | null;
+        };
+        /** @description The roles that an account is to have. */
+        WantedRoles: {
+            /** @description `requester`, `provider`, `operator`; all others are taken away. */
+            roles: string[];
+        };
+        /** @description What is to be set of a machine. What is not named stays as it is. */
+        WantedSettings: {
+            /** @description When it is shared, in its own time, such as `22:00-07:00` or `mon-fri 18:00-08:00, sat, sun`; null for always. */
+            hours?: string | null;
+            price?: null | components["schemas"]["PricePolicy"];
+        };
+        /** @description A token that is wanted. */
+        WantedToken: {
+            /** @description When it ends: within 366 days. */
+            ends_at: components["schemas"]["Millis"];
+            label: string;
+            scopes: components["schemas"]["ScopesView"];
+        };
+        /** @description What a watcher says: from now on it watches these, and nothing else. */
+        WatchRequest: {
+            /**
+             * Format: int64
+             * @description The `seq` of the last event that was seen: what came after it is told first, or that something was missed.
+             */
+            after?: number | null;
+            /** @description Topics: `jobs`, `job:7`, `workers`, `worker:3`, `network`. */
+            watch: string[];
+        };
+        /** @description A webhook that was just made. */
+        WebhookMade: components["schemas"]["WebhookView"] & {
+            /** @description What requests are signed with; it is shown this once. */
+            secret: string;
+        };
+        /** @description What a webhook is sent. */
+        WebhookMessage: {
+            /** @description When. */
+            at: components["schemas"]["Millis"];
+            /** @description What happened. */
+            event: components["schemas"]["JobEvent"];
+            /** @description The job as it stood then. */
+            job: components["schemas"]["JobSummary"];
+        };
+        /** @description A webhook. */
+        WebhookView: {
+            /** @description When it was made. */
+            created_at: components["schemas"]["Millis"];
+            /** @description What is told. */
+            events: components["schemas"]["JobEvent"][];
+            /**
+             * Format: int64
+             * @description Its number.
+             */
+            id: number;
+            /** @description Of whose jobs; of all, if not said. */
+            requester: string | null;
+            /** @description Where requests go. */
+            url: string;
+            /**
+             * Format: int64
+             * @description Events that wait to be delivered, or to be tried again.
+             */
+            waiting: number;
+        };
+        /** @description A page of webhooks. */
+        WebhooksPage: {
+            /** @description The webhooks, oldest first. */
+            items: components["schemas"]["WebhookView"][];
+            /** @description Where the next page starts, if there is more. */
+            next: string | null;
+        };
+        /** @description A withdrawal that somebody wants. */
+        Withdrawal: {
+            /** @description How much, or `all`. */
+            amount: components["schemas"]["Portion"];
+            /** @description Who gets it; none: the account's own wallet. */
+            to?: string | null;
         };
         /**
          * Format: int32
@@ -2996,6 +5648,34 @@ export interface components {
             /** @description How each runtime of each device stands with the hub's tests; empty on a hub that does not test. */
             tests: components["schemas"]["TestView"][];
         };
+        /** @description Workers. */
+        WorkersFigure: {
+            /**
+             * Format: int64
+             * @description Of those, that run something.
+             */
+            busy: number;
+            /**
+             * Format: int64
+             * @description Of those, that would take something.
+             */
+            idle: number;
+            /**
+             * Format: int64
+             * @description That have ever joined.
+             */
+            known: number;
+            /**
+             * Format: int64
+             * @description That are connected.
+             */
+            online: number;
+            /**
+             * Format: int64
+             * @description Of those, that take nothing now: paused, on probation or disqualified.
+             */
+            resting: number;
+        };
         /** @description A page of workers that match a query, cheapest first unless asked otherwise. */
         WorkersPage: {
             /** @description Whether that is the exact number. */
@@ -3019,6 +5699,3076 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    list_security_events: {
+        parameters: {
+            query?: {
+                /** @description The `next` of the page before. */
+                cursor?: string;
+                /** @description How many on a page: 50 if not said, 200 at most. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_EventView"];
+                };
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_passkeys: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All of them */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_PasskeyView"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    add_passkey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MadePasskey"];
+            };
+        };
+        responses: {
+            /** @description It is added */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PasskeyView"];
+                };
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `silence`: the body does not arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-many` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-large`: the body is too long */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `media-type`: the body is no JSON by its content type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `passkey`, `challenge`: what the passkey said is not taken */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    ask_new_passkey_challenge: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The options, as `parseCreationOptionsFromJSON` reads them */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `no-address`, `no-passkey-domain`: passkeys need a page with a name */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remove_passkey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Its number */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is removed */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not-found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `last-way`: it is the last way in */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    change_passphrase: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewPassphrase"];
+            };
+        };
+        responses: {
+            /** @description It counts from now on */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `wrong-credentials`: the old one is another */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `silence`: the body does not arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-large`: the body is too long */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `media-type`: the body is no JSON by its content type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `weak-passphrase` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `locked-out`, `too-often` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_sessions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All of them */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_SessionEntry"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    end_other_sessions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Only the session that asks is left */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    end_session: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Its number */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It has ended */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not-found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_tokens: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All of them */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_TokenView"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    make_token: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WantedToken"];
+            };
+        };
+        responses: {
+            /** @description The token */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MadeToken"];
+                };
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `silence`: the body does not arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-many` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-large`: the body is too long */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `media-type`: the body is no JSON by its content type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `token`: what is asked for cannot be */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    revoke_token: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Its number */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not-found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    begin_second_factor: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The secret */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EnrolmentView"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `totp-on`: there is a second factor already */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remove_second_factor: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Code"];
+            };
+        };
+        responses: {
+            /** @description It is off */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `wrong-code` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `silence`: the body does not arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `totp-off` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-large`: the body is too long */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `media-type`: the body is no JSON by its content type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `bad-request`: the body is JSON of another form */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `locked-out`, `too-often` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    confirm_second_factor: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Code"];
+            };
+        };
+        responses: {
+            /** @description Recovery codes, shown once */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecoveryView"];
+                };
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `wrong-code` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `silence`: the body does not arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `totp-on`, `totp-off` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-large`: the body is too long */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `media-type`: the body is no JSON by its content type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `bad-request`: the body is JSON of another form */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_wallets: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All of them */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_WalletView"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    link_wallet: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SignedMessage"];
+            };
+        };
+        responses: {
+            /** @description It is linked */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `silence`: the body does not arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `wallet-taken`, `owned`, `too-many` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-large`: the body is too long */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `media-type`: the body is no JSON by its content type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `wallet`, `challenge`: the message or its signature is not taken */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    unlink_wallet: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The wallet's address */
+                address: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is not the account's any more */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not-found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `last-way`: it is the last way in */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_accounts: {
+        parameters: {
+            query?: {
+                /** @description The `next` of the page before. */
+                cursor?: string;
+                /** @description How many on a page: 500 if not said, and at most. */
+                limit?: number;
+                /** @description Only the account with this name. */
+                name?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_AccountEntry"];
+                };
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    sign_up: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SigningUp"];
+            };
+        };
+        responses: {
+            /** @description The account, with a session's cookie */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionView"];
+                };
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `sign-up-closed`: the operator makes accounts here; `role`: not for yourself */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `silence`: the body does not arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `name-taken` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-large`: the body is too long */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `media-type`: the body is no JSON by its content type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `name`, `weak-passphrase` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_all_security_events: {
+        parameters: {
+            query?: {
+                /** @description The `next` of the page before. */
+                cursor?: string;
+                /** @description How many on a page: 50 if not said, 200 at most. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_EventView"];
+                };
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    make_link: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The account's number */
+                account: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The link, which is good for five minutes */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LinkView"];
+                };
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not-here`: the hub is seen by others */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not-found`: there is no such account */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    reset_passphrase: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The account's number */
+                account: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The passphrase, which is shown once */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewPassphrase"];
+                };
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not-found`: there is no such account */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readmit_account: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The account's number */
+                account: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The account */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AccountEntry"];
+                };
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not-found`: there is no such account */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    set_roles: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The account's number */
+                account: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WantedRoles"];
+            };
+        };
+        responses: {
+            /** @description The account */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AccountEntry"];
+                };
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not-found`: there is no such account */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `silence`: the body does not arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-large`: the body is too long */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `media-type`: the body is no JSON by its content type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `bad-request`: the body is JSON of another form */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    suspend_account: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The account's number */
+                account: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The account */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AccountEntry"];
+                };
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not-found`: there is no such account */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    add_desk_wallet: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The wallet's address */
+                address: string;
+                /** @description The account's number */
+                account: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Jobs of its address are the account's */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not-found`: there is no such account */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `owned`, `too-many` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_cases: {
+        parameters: {
+            query?: {
+                /** @description Those of one job. */
+                job?: number;
+                /** @description Those of one provider, by its address. */
+                provider?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The cases; none on a hub without a chain */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CaseView"][];
+                };
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_templates: {
+        parameters: {
+            query?: {
+                /** @description Only those for this. */
+                kind?: components["schemas"]["TemplateKind"];
+                /** @description What `next` said. */
+                cursor?: string;
+                /** @description At most 100. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Some of them, those that came with the program first */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TemplatesPage"];
+                };
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    publish_template: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TemplatePublication"];
+            };
+        };
+        responses: {
+            /** @description The template */
+            201: {
+                headers: {
+                    /** @description Where it is */
+                    location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Template"];
+                };
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not-found`: there is no such thing, or it is somebody else's */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `silence`: the body does not arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `name-taken`: somebody else has published one of this name */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-large`: the body is too long */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `media-type`: the body is no JSON by its content type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `template-refused`: what is wrong with it */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-many`: the account has published as many as it may; `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    show_template: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The template's name */
+                template: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The template */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Template"];
+                };
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not-found`: there is none */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remove_template: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The template's name */
+                template: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is gone */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not-found`: there is no such thing, or it is somebody else's */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    show_template_picture: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The template's name */
+                template: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The picture */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "image/*": number[];
+                };
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not-found`: there is none */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    render_template: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The template's name */
+                template: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TemplateInputs"];
+            };
+        };
+        responses: {
+            /** @description The job file */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RenderedJob"];
+                };
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not-found`: there is none */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `silence`: the body does not arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-large`: the body is too long */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `media-type`: the body is no JSON by its content type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `template-refused`: what does not fit */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     show_chain: {
         parameters: {
             query?: never;
@@ -3039,6 +8789,15 @@ export interface operations {
             };
             /** @description `not-found`: this hub's money is on no chain */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3114,6 +8873,15 @@ export interface operations {
                     "text/plain": string;
                 };
             };
+            /** @description `silence`: the body does not arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Too much at a time */
             413: {
                 headers: {
@@ -3121,6 +8889,15 @@ export interface operations {
                 };
                 content: {
                     "text/plain": string;
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             /** @description `archive`, `catalog`: the hub could not read what it keeps */
@@ -3202,6 +8979,15 @@ export interface operations {
                     "text/plain": string;
                 };
             };
+            /** @description `silence`: the body does not arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Too many at a time */
             413: {
                 headers: {
@@ -3209,6 +8995,15 @@ export interface operations {
                 };
                 content: {
                     "text/plain": string;
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             /** @description `archive`, `catalog`: the hub could not read what it keeps */
@@ -3281,6 +9076,15 @@ export interface operations {
                     "text/plain": string;
                 };
             };
+            /** @description `silence`: the body does not arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Too many at a time */
             413: {
                 headers: {
@@ -3288,6 +9092,15 @@ export interface operations {
                 };
                 content: {
                     "text/plain": string;
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             /** @description `archive`, `catalog`: the hub could not read what it keeps */
@@ -3349,8 +9162,17 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the token is not good for this */
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3405,8 +9227,17 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the token is not good for this */
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3473,7 +9304,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the token is not good for this */
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3484,6 +9315,15 @@ export interface operations {
             };
             /** @description `not-found`: there is no such dataset */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3569,8 +9409,17 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the token is not good for this */
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `silence`: the body does not arrive */
+            408: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3580,6 +9429,15 @@ export interface operations {
             };
             /** @description `incomplete`: chunks are missing, or the root is not the first */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3655,7 +9513,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the token is not good for this */
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3666,6 +9524,15 @@ export interface operations {
             };
             /** @description `not-found`: the hub has not sealed it, and cannot open it */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3730,7 +9597,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the token is not good for this */
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3750,6 +9617,15 @@ export interface operations {
             };
             /** @description `in-use`: a job that has not ended reads it */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3804,8 +9680,1414 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the token is not good for this */
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_invoices: {
+        parameters: {
+            query?: {
+                /** @description What `next` said. */
+                cursor?: number;
+                /** @description At most 200. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Some of them */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvoicesPage"];
+                };
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_invoices_csv: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All of them, newest first */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": string;
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    order_job: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description 1 to 200 printable characters, new for each thing that is wanted: sent again, it is done once */
+                "idempotency-key": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WantedJob"];
+            };
+        };
+        responses: {
+            /** @description The new job; with a key that was used before, that one's */
+            201: {
+                headers: {
+                    /** @description Where the job is */
+                    location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OrderedJob"];
+                };
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-poor`: there is not enough money */
+            402: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `spend-limit`: the token may not spend as much; `scope`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not-found`: there is no such thing, or it is somebody else's */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `silence`: the body does not arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `quote-expired`: the quote has run out; `other-quote`: it is for another job; `chain-refused`: the contracts refuse; `outcome-unknown`: whether it was done is not known */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-large`: the body is too long */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `media-type`: the body is no JSON by its content type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `job-refused`: what is wrong with it, with its line; `idempotency-key-reused`: the key was used for another job */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-many`: too many jobs have not ended; `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    fetch_archive: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The job's number */
+                job: components["schemas"]["JobId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A tar archive */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-tar": number[];
+                };
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not-found`: there is no such thing, or it is somebody else's; `no-keys`: it cannot be opened here */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    show_invoice: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The job's number */
+                job: components["schemas"]["JobId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Its invoice */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Invoice"];
+                };
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not-found`: there is no such thing, or it is somebody else's */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    show_preview: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `etag` of one that is known */
+                "if-none-match"?: string | null;
+            };
+            path: {
+                /** @description The job's number */
+                job: components["schemas"]["JobId"];
+                /** @description The name of the `[[task]]` */
+                task: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The picture */
+            200: {
+                headers: {
+                    /** @description What names it */
+                    etag?: string;
+                    /** @description How many tiles are done, of how many */
+                    "gleaner-tiles"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "image/png": number[];
+                };
+            };
+            /** @description It is the one that is known */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not-found`: there is no such thing, or it is somebody else's; `no-keys`: it cannot be opened here */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_result_files: {
+        parameters: {
+            query?: {
+                /** @description Only of this `[[task]]`. */
+                task?: string;
+                /** @description What `next` said. */
+                cursor?: number;
+                /** @description How many elements a page covers: at most 200. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The job's number */
+                job: components["schemas"]["JobId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Some of them */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ResultItems"];
+                };
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not-found`: there is no such thing, or it is somebody else's */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    open_result_file: {
+        parameters: {
+            query?: {
+                /** @description Whether it is to be saved rather than shown. */
+                download?: boolean;
+            };
+            header?: never;
+            path: {
+                /** @description The job's number */
+                job: components["schemas"]["JobId"];
+                /** @description The name of the `[[task]]` */
+                task: string;
+                /** @description Which element of it */
+                index: number;
+                /** @description The file's path in the output, with slashes */
+                path: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Its bytes; no browser runs any of them */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "*/*": number[];
+                };
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not-found`: there is no such thing, or it is somebody else's; `no-keys`: it cannot be opened here */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    quote_at_desk: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WantedJob"];
+            };
+        };
+        responses: {
+            /** @description Three choices; the binding ones hold for ten minutes */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeskQuote"];
+                };
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not-found`: there is no such thing, or it is somebody else's */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `silence`: the body does not arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-large`: the body is too long */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `media-type`: the body is no JSON by its content type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `job-refused`: what is wrong with it, with its line */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    show_wallet: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Its wallet */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeskWallet"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deposit: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description 1 to 200 printable characters, new for each thing that is wanted: sent again, it is done once */
+                "idempotency-key": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Deposit"];
+            };
+        };
+        responses: {
+            /** @description What moved */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Moved"];
+                };
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-poor`: there is not enough money */
+            402: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `spend-limit`: the token may not spend as much; `scope`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `no-chain`: there is no chain here */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `silence`: the body does not arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `chain-refused`: the contracts refuse; `outcome-unknown`: whether it was done is not known */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-large`: the body is too long */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `media-type`: the body is no JSON by its content type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `idempotency-key-reused`: the key was used for something else; `too-much`: no amount is as large */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    ask_faucet_at_desk: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What came */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Moved"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `no-chain`: there is no chain here; `not-found`: it gives nothing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not-new`: the account has had some; `chain-refused`: the contracts refuse */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_wallet_history: {
+        parameters: {
+            query?: {
+                /** @description At most 1000. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The newest lines */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WalletHistory"];
+                };
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `no-chain`: there is no chain here */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    withdraw: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description 1 to 200 printable characters, new for each thing that is wanted: sent again, it is done once */
+                "idempotency-key": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Withdrawal"];
+            };
+        };
+        responses: {
+            /** @description What moved */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Moved"];
+                };
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-poor`: there is not enough money */
+            402: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `spend-limit`: the token may not spend as much; `scope`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `no-chain`: there is no chain here */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `silence`: the body does not arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `chain-refused`: the contracts refuse; `outcome-unknown`: whether it was done is not known */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-large`: the body is too long */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `media-type`: the body is no JSON by its content type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `idempotency-key-reused`: the key was used for something else; `too-much`: no amount is as large */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3853,6 +11135,15 @@ export interface operations {
             };
             /** @description `not-found`: this hub's money is on no chain */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3923,6 +11214,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `silence`: the body does not arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `too-large`: the body is too long */
             413: {
                 headers: {
@@ -3943,6 +11243,15 @@ export interface operations {
             };
             /** @description `vote`: it is not a member's, or not signed by it */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4004,8 +11313,17 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the token is not good for this */
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4072,6 +11390,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `archive`, `catalog`: the hub could not read what it keeps */
             500: {
                 headers: {
@@ -4095,7 +11422,10 @@ export interface operations {
     ask_faucet: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description 1 to 64 printable characters: a request sent again with the same key gets the same answer */
+                "idempotency-key"?: string | null;
+            };
             path?: never;
             cookie?: never;
         };
@@ -4132,7 +11462,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not-new`: the account has tokens, or has had its gift */
+            /** @description `silence`: the body does not arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not-new`: the account has tokens, or has had its gift; `idempotency-key-in-use`: a request with this key is being carried out */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4159,8 +11498,17 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `bad-request`: the body is JSON of another form */
+            /** @description `idempotency-key-reused`: the key was used for another request */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4191,7 +11539,10 @@ export interface operations {
     release_payment: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description 1 to 64 printable characters: a request sent again with the same key gets the same answer */
+                "idempotency-key"?: string | null;
+            };
             path: {
                 /** @description The payment's name */
                 payment: string;
@@ -4225,7 +11576,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the token is not good for this */
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4236,6 +11587,33 @@ export interface operations {
             };
             /** @description `not-found`: this hub sells no credits */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `idempotency-key-in-use`: a request with this key is being carried out */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `idempotency-key-reused`: the key was used for another request */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4304,6 +11682,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `silence`: the body does not arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `too-large`: the body is too long */
             413: {
                 headers: {
@@ -4331,6 +11718,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `archive`, `catalog`: the hub could not read what it keeps */
             500: {
                 headers: {
@@ -4351,6 +11747,448 @@ export interface operations {
             };
         };
     };
+    list_files: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All of them, by name */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FileTrees"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    show_files: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The tree's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All of them, by path */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TreeFiles"];
+                };
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not-found`: there is no such thing, or it is somebody else's */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remove_files: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The tree's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is gone */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not-found`: there is no such thing, or it is somebody else's */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    bring_file: {
+        parameters: {
+            query?: {
+                /** @description When it was changed, in milliseconds since 1970. It is kept with the file. */
+                modified?: number;
+            };
+            header?: {
+                /** @description `bytes FIRST-LAST/TOTAL`, if it is a piece */
+                "content-range"?: string | null;
+            };
+            path: {
+                /** @description The tree's name */
+                name: string;
+                /** @description The file's path in it, with slashes */
+                path: string;
+            };
+            cookie?: never;
+        };
+        /** @description The bytes */
+        requestBody: {
+            content: {
+                "application/octet-stream": number[];
+            };
+        };
+        responses: {
+            /** @description It is here, all of it */
+            201: {
+                headers: {
+                    /** @description How many bytes are here */
+                    "upload-offset"?: number;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The piece is here, and more is missing */
+            202: {
+                headers: {
+                    /** @description How many bytes are here */
+                    "upload-offset"?: number;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `silence`: nothing arrives */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `offset`: a piece is missing or twice here, and `upload-offset` says what is; `in-the-way`: something of that name is there */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `storage`: no room */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    look_for_file: {
+        parameters: {
+            query?: {
+                /** @description When it was changed, in milliseconds since 1970. It is kept with the file. */
+                modified?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The tree's name */
+                name: string;
+                /** @description The file's path in it, with slashes */
+                path: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is here */
+            200: {
+                headers: {
+                    /** @description When it was changed, in milliseconds since 1970 */
+                    "upload-modified"?: number;
+                    /** @description How long it is */
+                    "upload-offset"?: number;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description It is not here, or not all of it */
+            404: {
+                headers: {
+                    /** @description How many bytes are here */
+                    "upload-offset"?: number;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
     show_health: {
         parameters: {
             query?: never;
@@ -4367,6 +12205,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Health"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             /** @description `archive`, `catalog`: the hub could not read what it keeps */
@@ -4430,7 +12277,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the token is not good for this */
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4441,6 +12288,15 @@ export interface operations {
             };
             /** @description `not-found`: there is no such upload */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4528,7 +12384,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the token is not good for this */
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4551,6 +12407,15 @@ export interface operations {
                 headers: {
                     /** @description How many bytes of it are here */
                     "upload-offset"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
                     [name: string]: unknown;
                 };
                 content: {
@@ -4628,7 +12493,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `forbidden`: the token is not good for this */
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4640,6 +12505,13 @@ export interface operations {
                 headers: {
                     /** @description How many bytes of it are here */
                     "upload-offset"?: number;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -4705,8 +12577,17 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the token is not good for this */
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4744,6 +12625,10 @@ export interface operations {
                 "idempotency-key"?: string | null;
                 /** @description A signed order (`SignedOrder`) as JSON, where money is on a chain */
                 "gleaner-order"?: string | null;
+                /** @description A quote that the hub has signed (`SignedQuote`) as JSON: the job is ordered for exactly its price */
+                "gleaner-quote"?: string | null;
+                /** @description The caller's own trace (W3C Trace Context), which the job's is linked to */
+                traceparent?: string | null;
             };
             path?: never;
             cookie?: never;
@@ -4785,8 +12670,26 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the token is not good for this */
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `silence`: the body does not arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `idempotency-key-in-use`: a request with this key is being carried out; `quote-expired`, `other-quote`: the quote does not hold for this job */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4812,8 +12715,17 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `job-refused`: what is wrong with it, with its place in `at` and `line` */
+            /** @description `job-refused`: what is wrong with it, with its place in `at` and `line`; `idempotency-key-reused`: the key was used for another job */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4859,7 +12771,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["JobView"];
+                    "application/json": components["schemas"]["TracedJob"];
                 };
             };
             /** @description `bad-request`: the request makes no sense */
@@ -4880,7 +12792,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the token is not good for this */
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4891,6 +12803,15 @@ export interface operations {
             };
             /** @description `not-found`: there is no such job */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4921,7 +12842,10 @@ export interface operations {
     approve_settlement: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description 1 to 64 printable characters: a request sent again with the same key gets the same answer */
+                "idempotency-key"?: string | null;
+            };
             path: {
                 /** @description The job's number */
                 job: components["schemas"]["JobId"];
@@ -4961,7 +12885,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the token is not good for this */
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4972,6 +12896,24 @@ export interface operations {
             };
             /** @description `not-found`: the job has no order that waits to be settled */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `silence`: the body does not arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `idempotency-key-in-use`: a request with this key is being carried out */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4997,8 +12939,17 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `signature`: it is not the requester's */
+            /** @description `idempotency-key-reused`: the key was used for another request; `signature`: it is not the requester's */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5068,7 +13019,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the token is not good for this */
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5079,6 +13030,15 @@ export interface operations {
             };
             /** @description `not-found`: there is no such job */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5145,7 +13105,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the token is not good for this */
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5165,6 +13125,15 @@ export interface operations {
             };
             /** @description `ended`: it has ended already */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5231,7 +13200,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the token is not good for this */
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5242,6 +13211,15 @@ export interface operations {
             };
             /** @description `not-found`: there is no such job */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5308,7 +13286,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the token is not good for this */
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5319,6 +13297,15 @@ export interface operations {
             };
             /** @description `not-found`: there is no such job */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5390,8 +13377,17 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the token is not good for this */
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5465,7 +13461,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the token is not good for this */
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5476,6 +13472,15 @@ export interface operations {
             };
             /** @description `no-keys`: nobody has left any yet; `not-found`: there is no such group */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5547,7 +13552,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the token is not good for this */
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5558,6 +13563,15 @@ export interface operations {
             };
             /** @description `not-found`: there is no such job */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5626,7 +13640,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the token is not good for this */
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5646,6 +13660,15 @@ export interface operations {
             };
             /** @description `not-done`: some of its elements are not done */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5717,7 +13740,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the token is not good for this */
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5728,6 +13751,15 @@ export interface operations {
             };
             /** @description `not-found`: there is no such job */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5797,7 +13829,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the token is not good for this */
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5808,6 +13840,15 @@ export interface operations {
             };
             /** @description `not-found`: the job has no order that waits to be settled */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5881,7 +13922,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the token is not good for this */
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5892,6 +13933,15 @@ export interface operations {
             };
             /** @description `not-found`: there is no such job or task */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5958,7 +14008,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the token is not good for this */
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5969,6 +14019,15 @@ export interface operations {
             };
             /** @description `not-found`: the job has no order that waits to be settled */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6040,8 +14099,17 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the token is not good for this */
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `silence`: the body does not arrive */
+            408: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6069,6 +14137,15 @@ export interface operations {
             };
             /** @description `bad-request`: the body is JSON of another form */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6123,8 +14200,17 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the token is not good for this */
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6228,7 +14314,817 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `silence`: the body does not arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `busy`: others measure their lines */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    watch_live: {
+        parameters: {
+            query?: {
+                /** @description Topics with commas between them: `jobs`, `job:7`, `workers`, `worker:3`, `network`. */
+                watch?: string;
+                /** @description The `id` of the last event that was seen. */
+                after?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The hub says what is watched, and then what happens to it */
+            101: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `busy`: too many listen */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    watch_live_events: {
+        parameters: {
+            query?: {
+                /** @description Topics with commas between them: `jobs`, `job:7`, `workers`, `worker:3`, `network`. */
+                watch?: string;
+                /** @description The `id` of the last event that was seen. */
+                after?: number;
+            };
+            header?: {
+                /** @description The number of the last event that was seen: what came after it is told first, or that something was missed */
+                "last-event-id"?: number | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Events until the listener leaves */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: the topic is not for strangers */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`: the token is not good for this topic */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `busy`: too many listen */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_machines: {
+        parameters: {
+            query?: {
+                /** @description The `next` of the page before. */
+                cursor?: string;
+                /** @description How many on a page: 50 if not said, 200 at most. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MachinesPage"];
+                };
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    show_machine: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The worker's number */
+                worker: components["schemas"]["WorkerId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The machine */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MachineView"];
+                };
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not-found`: you have no such machine */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    release_machine: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The worker's number */
+                worker: components["schemas"]["WorkerId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is not the account's any more */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not-found`: you have no such machine */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not-claimed`: it is yours because it is paid to your wallet */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_earnings: {
+        parameters: {
+            query?: {
+                /** @description The first moment, in milliseconds since 1970. */
+                from?: number;
+                /** @description The moment after the last. */
+                to?: number;
+                /** @description How many hours on a page: 744 if not said, 10,000 at most. */
+                limit?: number;
+                /** @description The `next` of the page before. */
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The worker's number */
+                worker: components["schemas"]["WorkerId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The hours in which it earned something */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EarningsView"];
+                };
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not-found`: there is no such worker */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    pause_machine: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The worker's number */
+                worker: components["schemas"]["WorkerId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The machine as it is now */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MachineView"];
+                };
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not-found`: you have no such machine */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    resume_machine: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The worker's number */
+                worker: components["schemas"]["WorkerId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The machine as it is now */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MachineView"];
+                };
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not-found`: you have no such machine */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    set_machine: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The worker's number */
+                worker: components["schemas"]["WorkerId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WantedSettings"];
+            };
+        };
+        responses: {
+            /** @description What is in force */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SettingsView"];
+                };
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not-found`: you have no such machine */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `silence`: the body does not arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not-connected`; `busy`: it has other settings to answer; `no-answer` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-large`: the body is too long */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `media-type`: the body is no JSON by its content type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `refused`: the machine does not take them, and says why */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -6296,8 +15192,17 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the token is not good for this */
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6341,6 +15246,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": Record<string, never>;
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             /** @description `archive`, `catalog`: the hub could not read what it keeps */
@@ -6395,6 +15309,15 @@ export interface operations {
             };
             /** @description `not-found`: no device of the class has been here yet */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6464,8 +15387,17 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the token is not good for this */
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `silence`: the body does not arrive */
+            408: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6493,6 +15425,15 @@ export interface operations {
             };
             /** @description `job-refused`: what is wrong with it */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6547,7 +15488,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the token is not good for this */
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6558,6 +15499,15 @@ export interface operations {
             };
             /** @description `not-found`: this hub's money is on no chain */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6617,6 +15567,15 @@ export interface operations {
             };
             /** @description `not-found`: the round has no seed from the chain */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6687,8 +15646,17 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the token is not good for this */
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6757,8 +15725,809 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the token is not good for this */
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `silence`: the body does not arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    show_session: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Who */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionView"];
+                };
+            };
+            /** @description `unauthorized`: nobody is */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    sign_in: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SigningIn"];
+            };
+        };
+        responses: {
+            /** @description Who is signed in, with a session's cookie */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionView"];
+                };
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `wrong-credentials`, `second-factor-needed`, `wrong-code` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `suspended` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `silence`: the body does not arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-large`: the body is too long */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `media-type`: the body is no JSON by its content type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `bad-request`: the body is JSON of another form */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `locked-out`, `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    sign_out: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The session has ended */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    sign_in_by_link: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ShownLink"];
+            };
+        };
+        responses: {
+            /** @description Who is signed in, with a session's cookie */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionView"];
+                };
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `second-factor-needed`: the account asks for more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not-here`: the hub is seen by others; `suspended` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not-found`: the account is gone */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `silence`: the body does not arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-large`: the body is too long */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `media-type`: the body is no JSON by its content type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `challenge`: the link was used, has ended or is of another hub */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    sign_in_with_passkey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UsedPasskey"];
+            };
+        };
+        responses: {
+            /** @description Who is signed in, with a session's cookie */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionView"];
+                };
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `suspended` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `silence`: the body does not arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-large`: the body is too long */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `media-type`: the body is no JSON by its content type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `passkey`, `challenge`: what the passkey said is not taken */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    ask_passkey_challenge: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The options, as `parseRequestOptionsFromJSON` reads them */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                };
+            };
+            /** @description `no-address`, `no-passkey-domain`: passkeys need a page with a name */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    sign_in_with_wallet: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SignedMessage"];
+            };
+        };
+        responses: {
+            /** @description Who is signed in, with a session's cookie */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionView"];
+                };
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `second-factor-needed`, `wrong-code` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `suspended`, `sign-up-closed` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `silence`: the body does not arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `name-taken` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-large`: the body is too long */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `media-type`: the body is no JSON by its content type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `wallet`, `challenge`: the message or its signature is not taken */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `locked-out`, `too-often` */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    ask_wallet_challenge: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Wanted"];
+            };
+        };
+        responses: {
+            /** @description The message */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ToSignView"];
+                };
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `silence`: the body does not arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-large`: the body is too long */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `media-type`: the body is no JSON by its content type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `no-address`: the hub does not know under which address it is seen */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    show_status: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The figures, at most two seconds old */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StatusHistory"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6839,6 +16608,15 @@ export interface operations {
                     "text/plain": string;
                 };
             };
+            /** @description `silence`: the body does not arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description Too long */
             413: {
                 headers: {
@@ -6846,6 +16624,615 @@ export interface operations {
                 };
                 content: {
                     "text/plain": string;
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    reserve_spending: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description What it is reserved for */
+                purpose: string;
+                /** @description The token's number */
+                token: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Reservation"];
+            };
+        };
+        responses: {
+            /** @description It counts */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not-found`: there is no such token */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `silence`: the body does not arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-many` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-large`: the body is too long */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `media-type`: the body is no JSON by its content type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `over-limit`: the token may not spend so much */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    give_back_spending: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description What it is reserved for */
+                purpose: string;
+                /** @description The token's number */
+                token: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It does not count any more */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not-found`: there is no such token */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_webhooks: {
+        parameters: {
+            query?: {
+                /** @description How many on a page: 50 if not said, 200 at most. */
+                limit?: number;
+                /** @description The `next` of the page before. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhooksPage"];
+                };
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    make_webhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewWebhook"];
+            };
+        };
+        responses: {
+            /** @description The webhook, with its secret */
+            201: {
+                headers: {
+                    /** @description Where it is */
+                    location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookMade"];
+                };
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `silence`: the body does not arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-many`: there are too many webhooks */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-large`: the body is too long */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `media-type`: the body is no JSON by its content type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `webhook-refused`: requests may not go there; `bad-request`: the body is JSON of another form */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remove_webhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Its number */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Removed */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not-found`: there is none */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_deliveries: {
+        parameters: {
+            query?: {
+                /** @description How many on a page: 50 if not said, 200 at most. */
+                limit?: number;
+                /** @description The `next` of the page before. */
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Its number */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeliveriesPage"];
+                };
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not-found`: there is no such webhook */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             /** @description `archive`, `catalog`: the hub could not read what it keeps */
@@ -6918,26 +17305,17 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unauthorized`: there is no valid token */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `forbidden`: the token is not good for this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
             /** @description `too-many`: more match than can be put in another order than by price */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6995,26 +17373,17 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unauthorized`: there is no valid token */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `forbidden`: the token is not good for this */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
             /** @description `not-found`: there is no such worker */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7083,7 +17452,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`: the token is not good for this */
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7094,6 +17463,15 @@ export interface operations {
             };
             /** @description `not-found`: there is no such worker or action */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7121,6 +17499,35 @@ export interface operations {
             };
         };
     };
+    check_alive: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain; charset=utf-8": string;
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     show_metrics: {
         parameters: {
             query?: never;
@@ -7137,6 +17544,53 @@ export interface operations {
                 };
                 content: {
                     "text/plain; version=0.0.4": string;
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    check_ready: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It does */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Readiness"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It does not */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Readiness"];
                 };
             };
         };
@@ -7159,6 +17613,15 @@ export interface operations {
                     "text/html": string;
                 };
             };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     join_as_worker: {
@@ -7179,6 +17642,15 @@ export interface operations {
             };
             /** @description `bad-request`: this path speaks WebSocket */
             400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };

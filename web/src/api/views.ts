@@ -31,6 +31,26 @@ export type WorkerState = Schemas["WorkerState"];
 export type WorkerView = Schemas["WorkerView"];
 export type WorkersPage = Schemas["WorkersPage"];
 
+// The desk
+
+export type DeskChoice = Schemas["DeskChoice"];
+export type DeskQuote = Schemas["DeskQuote"];
+export type DeskWallet = Schemas["DeskWallet"];
+export type FileTree = Schemas["FileTree"];
+export type Invoice = Schemas["Invoice"];
+export type Ordered = Schemas["OrderedJob"];
+/** A picture that is put together out of tiles, as far as they have come. */
+export type PictureItem = Schemas["PictureItem"];
+export type Rendered = Schemas["RenderedJob"];
+export type ResultItem = Schemas["ResultItem"];
+export type ResultItems = Schemas["ResultItems"];
+export type Submission = Schemas["WantedJob"];
+export type TemplateInput = Schemas["TemplateInput"];
+/** A form as the desk shows it: nothing is left out of an answer. */
+export type TemplateForm = Required<Schemas["TemplateForm"]>;
+export type Template = Omit<Schemas["Template"], "inputs"> & { inputs: TemplateForm };
+export type WalletLine = Schemas["WalletLine"];
+
 /** A part of a list, and where the next one begins. */
 export interface Page<T> {
   items: T[];

@@ -1,5 +1,5 @@
 // The picture of a template: its own, or one drawn from its kind.
-import type { Template } from "../api/pending";
+import type { Template } from "../api/views";
 
 export function Picture({ template }: { template: Pick<Template, "picture" | "kind" | "title"> }) {
   if (template.picture) return <img className="template-picture" src={template.picture} alt="" loading="lazy" />;

@@ -1,5 +1,5 @@
 // Blanks of a job file: `{{name}}` is filled in by whoever runs it.
-import type { TemplateForm } from "../api/pending";
+import type { TemplateForm } from "../api/views";
 
 /** Names of blanks, each once, in their order. */
 export function blanks(job: string): string[] {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Template } from "../api/pending";
+import type { Template } from "../api/views";
 import { allWrong, defaults, ordered, typed } from "./form";
 
 const template = {

@@ -1,5 +1,5 @@
 // Inputs of a template: what was typed, as what the template wants.
-import type { Template, TemplateInput } from "../api/pending";
+import type { Template, TemplateInput } from "../api/views";
 import { parseAmount } from "../format/amount";
 
 export type Values = Record<string, string | boolean>;
@@ -35,8 +35,8 @@ export function wrong(input: TemplateInput, value: string | boolean, required: b
   const number = Number(value);
   if (!Number.isFinite(number)) return "Write a number";
   if (input.type === "integer" && !Number.isInteger(number)) return "Write a whole number";
-  if (input.minimum !== undefined && number < input.minimum) return `At least ${input.minimum}`;
-  if (input.maximum !== undefined && number > input.maximum) return `At most ${input.maximum}`;
+  if (input.minimum != null && number < input.minimum) return `At least ${input.minimum}`;
+  if (input.maximum != null && number > input.maximum) return `At most ${input.maximum}`;
   return null;
 }
 

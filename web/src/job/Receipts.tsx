@@ -11,7 +11,8 @@ import { type Column, DataTable } from "../ui/DataTable";
 import { Answer, Bed, Copy, Empty } from "../ui/parts";
 import { Sheet } from "../ui/Sheet";
 import { Money, Pill } from "../ui/words";
-import { checkAll, type Fault, isSigned, pays, VERDICTS } from "./receipts";
+import { checkAll, type Fault, isRecomputed, isSigned, pays, VERDICTS } from "./receipts";
+import { nameTask } from "./task";
 
 const PAGE = 256;
 
@@ -85,14 +86,14 @@ function numberOf(signed: Signatures | null, wanted: boolean | null): number {
 
 function Checked({ job, items, faults, signed }: { job: JobView; items: TaskReceipt[]; faults: Fault[]; signed: Signatures | null }) {
   const holds = faults.length === 0 && numberOf(signed, false) === 0;
-  const drawn = items.filter((receipt) => receipt.facts.draw?.selected).length;
+  const again = items.filter((receipt) => isRecomputed(receipt.facts.verdict)).length;
   return (
     <div className={`notice ${holds ? "leaf" : "poppy"}`}>
       <strong>{holds ? `All ${counted(items.length, "receipt")} hold` : "Something does not fit"}</strong>
       <p>
         Your browser has just reckoned them again: prices from running times, the split between worker and platform, no task paid twice, nothing beyond the cap, and that
         each names the one before it. {signatureWords(signed)}
-        {drawn > 0 ? ` ${counted(drawn, "result")} of these were drawn by lot and computed again.` : ""}
+        {again > 0 ? ` ${counted(again, "result")} of these ${again === 1 ? "was" : "were"} drawn by lot and computed again on somebody else's machine.` : ""}
       </p>
       {faults.slice(0, 8).map((fault) => (
         <p key={`${fault.receipt} ${fault.text}`}>
@@ -121,7 +122,8 @@ function signatureWords(signed: Signatures | null): string {
 
 function taskName(job: JobView, receipt: TaskReceipt): string {
   const { group, index } = receipt.facts.task;
-  return `${job.groups[group]?.name ?? `group ${group}`}[${index}]`;
+  const found = job.groups[group];
+  return found ? nameTask(found, index) : `group ${group}[${index}]`;
 }
 
 function columnsOf(job: JobView, faults: Fault[], signed: Signatures | null, open: (receipt: TaskReceipt) => void): Column<TaskReceipt>[] {
@@ -227,6 +229,6 @@ function drawWords(draw: NonNullable<TaskReceipt["facts"]["draw"]>): string {
 }
 
 function auditWords(audit: NonNullable<TaskReceipt["facts"]["audit"]>): string {
-  const agree = audit.answers.filter((answer) => answer.agrees).length;
+  const agree = audit.answers.filter((answer) => answer.side === "claim").length;
   return `${counted(audit.answers.length, "answer")} of ${counted(audit.jurors.length, "worker")} of other owners: ${agree} agree, ${audit.answers.length - agree} differ`;
 }

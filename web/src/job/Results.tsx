@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import * as hub from "../api/hub";
-import type { PictureItem, ResultItem } from "../api/pending";
+import type { PictureItem, ResultItem } from "../api/views";
 import * as queries from "../api/queries";
 import type { JobView } from "../api/views";
 import { bytes, counted } from "../format/number";

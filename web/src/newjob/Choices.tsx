@@ -15,8 +15,8 @@ const TONES: Record<DeskChoice["sure"], Tone> = { unknown: "plain", guess: "plai
 
 export function Choices(props: {
   quoted: DeskQuote;
-  choice: string;
-  onChoice: (name: string) => void;
+  choice: DeskChoice["name"];
+  onChoice: (name: DeskChoice["name"]) => void;
   wallet: DeskWallet | undefined;
   busy: boolean;
   error: unknown;

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link } from "wouter";
-import type { Template } from "../api/pending";
+import type { Template } from "../api/views";
 import * as queries from "../api/queries";
 import { Picture } from "../catalogue/Picture";
 import "../catalogue/catalogue.css";

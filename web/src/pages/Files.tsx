@@ -2,7 +2,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useMemo, useRef, useState } from "react";
 import * as hub from "../api/hub";
 import { words } from "../api/http";
-import type { FileTree } from "../api/pending";
+import type { FileTree } from "../api/views";
 import * as queries from "../api/queries";
 import { say } from "../app/toast";
 import { bytes, count } from "../format/number";

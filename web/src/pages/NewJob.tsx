@@ -5,7 +5,7 @@ import { Link, useLocation } from "wouter";
 import * as hub from "../api/hub";
 import { idempotencyKey } from "../api/http";
 import * as queries from "../api/queries";
-import type { DeskQuote } from "../api/views";
+import type { DeskChoice, DeskQuote } from "../api/views";
 import { bytes, counted } from "../format/number";
 import { type Draft, takeDraft } from "../newjob/draft";
 import { DropZone } from "../newjob/DropZone";
@@ -163,14 +163,14 @@ function Sending({ progress }: { progress: Progress }) {
 }
 
 function Paying({ draft, quoted, folder, onAgain }: { draft: Draft; quoted: DeskQuote; folder: string | undefined; onAgain: () => void }) {
-  const [choice, setChoice] = useState<string>(quoted.choices.find((one) => one.name === "balanced")?.name ?? quoted.choices[0]?.name ?? "");
+  const [choice, setChoice] = useState<DeskChoice["name"]>("balanced");
   const wallet = useQuery(queries.wallet);
   const [, go] = useLocation();
   const cache = useQueryClient();
   // The same key for every try of this submission: a lost answer must not pay twice.
   const key = useRef(idempotencyKey());
   const submitting = useMutation({
-    mutationFn: () => hub.submit({ job: draft.source, folder, choice: choice || undefined, quote: quoted.quote }, key.current),
+    mutationFn: () => hub.submit({ job: draft.source, folder, choice, quote: quoted.quote }, key.current),
     onSuccess: async (submitted) => {
       await cache.invalidateQueries({ queryKey: ["jobs"] });
       go(`/jobs/${submitted.job}`);

@@ -2,7 +2,7 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useLocation } from "wouter";
 import * as hub from "../api/hub";
-import type { Template as View, TemplateInput } from "../api/pending";
+import type { Template as View, TemplateInput } from "../api/views";
 import * as queries from "../api/queries";
 import { useSession } from "../app/session";
 import "../catalogue/catalogue.css";

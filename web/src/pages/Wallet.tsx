@@ -3,7 +3,7 @@ import { useRef, useState } from "react";
 import { Link } from "wouter";
 import * as hub from "../api/hub";
 import { idempotencyKey } from "../api/http";
-import type { DeskWallet, Invoice, WalletLine } from "../api/pending";
+import type { DeskWallet, Invoice, WalletLine } from "../api/views";
 import * as queries from "../api/queries";
 import { say } from "../app/toast";
 import { exact, parseAmount, share, units } from "../format/amount";
