@@ -27,6 +27,8 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
+use tracing::Instrument;
+use tracing::field::{Empty, display};
 
 /// How long a worker may take to prove its key, and the hub to let it in.
 const HANDSHAKE_MS_MAX: u64 = 10_000;
@@ -120,7 +122,13 @@ fn claim(asking: &Asking, headers: &HeaderMap) -> Result<Option<AccountId>, Prob
     Err(Problem::new(StatusCode::FORBIDDEN, "scope", "the token is not good for this", detail))
 }
 
+/// Serves a connection; what is logged on the way says whose it is, once that is known.
 async fn serve(shared: Arc<Shared>, socket: WebSocket, claim: Option<(AccountId, Visit)>) {
+    let line = tracing::error_span!("connection", worker = Empty, key = Empty);
+    serve_all(shared, socket, claim).instrument(line).await;
+}
+
+async fn serve_all(shared: Arc<Shared>, socket: WebSocket, claim: Option<(AccountId, Visit)>) {
     let (mut sink, mut stream) = socket.split();
     let end = converse(&shared, &mut sink, &mut stream, claim).await.err();
     // Best effort from here on: the worker may be gone or not listen.
@@ -149,13 +157,17 @@ async fn converse(
     let session = shared.keeper.session();
     let (backlog, mut queue) = Backlog::new();
     let key = proved.key;
+    tracing::Span::current().record("key", display(key));
     if let Some((account, visit)) = claim {
         let claimed = shared.people.ask(move |accounts| accounts.claim_worker(visit, account, key)).await;
         claimed.map_err(|_| End::refused("the worker could not be made its account's"))?;
     }
     let worker = join(shared, proved, session, backlog, &mut queue).await?;
+    tracing::Span::current().record("worker", display(worker));
+    tracing::info!("a worker has joined");
     let _here = shared.machines.enter(worker, session);
     let result = converse_as(shared, (worker, key), session, sink, stream, queue).await;
+    tracing::info!("a worker has left");
     // A keeper that has stopped knows that every connection ends.
     let _ = shared.keeper.send(Command::Worker { worker, session, report: Report::Left }).await;
     result

@@ -53,7 +53,7 @@ impl Saving {
                 true
             }
             Err(failure) => {
-                tracing::debug!(%failure, "a checkpoint is not saved");
+                tracing::debug!(job = %of.job, attempt = %of.attempt, %failure, "a checkpoint is not saved");
                 false
             }
         }

@@ -34,8 +34,15 @@ struct Trail {
     device: u16,
     from: SystemTime,
     steps: Vec<(Stage, SystemTime, SystemTime)>,
-    /// Since when the hub is being told how it ended, and why if it did not deliver.
-    told: Option<(SystemTime, Option<String>)>,
+    /// Since when the hub is being told how it ended.
+    told: Option<(SystemTime, End)>,
+}
+
+enum End {
+    Done,
+    Cancelled,
+    /// Why.
+    Failed(String),
 }
 
 /// When a step began; nothing where nobody wants to know.
@@ -95,13 +102,13 @@ impl Trails {
         }
         let (mut held, now) = (self.held(), SystemTime::now());
         for result in results {
-            let why = match &result.outcome {
-                Outcome::Done(_) => None,
-                Outcome::Failed { cause, detail } => Some(format!("{cause}: {detail}")),
-                Outcome::Cancelled => Some("cancelled".to_owned()),
+            let end = match &result.outcome {
+                Outcome::Done(_) => End::Done,
+                Outcome::Failed { cause, detail } => End::Failed(format!("{cause}: {detail}")),
+                Outcome::Cancelled => End::Cancelled,
             };
             if let Some(trail) = held.trails.get_mut(&result.attempt) {
-                trail.told.get_or_insert((now, why));
+                trail.told.get_or_insert((now, end));
             }
         }
     }
@@ -112,9 +119,8 @@ impl Trails {
         let (mut held, now) = (self.held(), SystemTime::now());
         for attempt in attempts {
             let Some(trail) = held.trails.remove(attempt) else { continue };
-            let Some((told, why)) = trail.told else { continue };
-            let delivered = why.is_none();
-            if !held.selection.takes(trail.job, trail.element, delivered) {
+            let Some((told, end)) = trail.told else { continue };
+            if !held.selection.takes(trail.job, trail.element, matches!(end, End::Done)) {
                 continue;
             }
             let span = |stage, from, to| Span::new(*hub, trail.job, stage, (from, to));
@@ -126,9 +132,10 @@ impl Trails {
                 .count("gleaner.index", trail.element.1.into())
                 .count("gleaner.worker", worker.0.into())
                 .count("gleaner.device", trail.device.into());
-            tracer.send(match why {
-                None => work,
-                Some(why) => work.failed(&why),
+            tracer.send(match end {
+                End::Done => work.text("gleaner.end", "done"),
+                End::Cancelled => work.text("gleaner.end", "cancelled"),
+                End::Failed(why) => work.text("gleaner.end", "failed").failed(&why),
             });
         }
     }

@@ -41,8 +41,9 @@ pub(crate) struct Endings {
 impl Endings {
     /// A job has ended.
     pub(crate) fn ended(&self, at: Millis, parts: Vec<Part>) {
+        let job = parts.first().map(|part| part.job.0);
         if self.sender.try_send((at, parts)).is_err() {
-            tracing::warn!("what was earned with a job that ended is counted later");
+            tracing::warn!(job, "what was earned with a job that ended is counted later");
         }
     }
 }

@@ -116,7 +116,7 @@ impl Clerk {
                 Ok(Some(receipt)) => receipt,
                 Ok(None) => continue,
                 Err(unmade) => {
-                    tracing::warn!(%unmade, "a wrong answer cannot be shown yet");
+                    tracing::warn!(job = %conviction.job, %unmade, "a wrong answer cannot be shown yet");
                     continue;
                 }
             };

@@ -35,6 +35,13 @@ struct Check {
     placed: Millis,
 }
 
+/// How a check ended.
+enum Ended {
+    Done,
+    Cancelled,
+    Failed(String),
+}
+
 #[derive(Default)]
 struct Drawn {
     claims: u64,
@@ -90,14 +97,14 @@ impl Following {
         let (attempt, job, element) = (start.attempt, start.job, (start.group, start.index));
         let check = Check { attempt, job, element, worker, compares: start.compare.is_some(), placed: self.now };
         if let Some(lost) = self.checks.insert(slot(attempt), check) {
-            self.tell_check(&lost, Some("it was not heard of again"));
+            self.tell_check(&lost, &Ended::Failed("it was not heard of again".to_owned()));
         }
     }
 
     /// An attempt is not wanted any more.
     pub(crate) fn cancelled(&mut self, attempt: AttemptId) {
         if let Some(check) = self.take_check(attempt) {
-            self.tell_check(&check, Some("cancelled"));
+            self.tell_check(&check, &Ended::Cancelled);
         }
     }
 
@@ -145,12 +152,12 @@ impl Following {
 
     fn finished(&mut self, result: &Finished) {
         let Some(check) = self.take_check(result.attempt) else { return };
-        let why = match &result.outcome {
-            Outcome::Done(_) => None,
-            Outcome::Failed { cause, .. } => Some(cause.to_string()),
-            Outcome::Cancelled => Some("cancelled".to_owned()),
+        let ended = match &result.outcome {
+            Outcome::Done(_) => Ended::Done,
+            Outcome::Failed { cause, .. } => Ended::Failed(cause.to_string()),
+            Outcome::Cancelled => Ended::Cancelled,
         };
-        self.tell_check(&check, why.as_deref());
+        self.tell_check(&check, &ended);
     }
 
     fn take_check(&mut self, attempt: AttemptId) -> Option<Check> {
@@ -159,17 +166,18 @@ impl Following {
         self.checks.remove(&slot)
     }
 
-    fn tell_check(&mut self, check: &Check, failed: Option<&str>) {
-        if !self.selection.takes(check.job, check.element, failed.is_none()) {
+    fn tell_check(&mut self, check: &Check, ended: &Ended) {
+        if !self.selection.takes(check.job, check.element, matches!(ended, Ended::Done)) {
             return;
         }
         let times = (moment(check.placed), moment(self.now));
         let span = self.traces.span(check.job, Stage::Check(check.attempt), times);
         let span = attempt_words(span, check.attempt, check.element, check.worker);
         let span = span.flag("gleaner.compares", check.compares);
-        self.traces.send(match failed {
-            None => span,
-            Some(why) => span.failed(why),
+        self.traces.send(match ended {
+            Ended::Done => span.text("gleaner.end", "done"),
+            Ended::Cancelled => span.text("gleaner.end", "cancelled"),
+            Ended::Failed(why) => span.text("gleaner.end", "failed").failed(why),
         });
     }
 

@@ -177,10 +177,11 @@ impl Courier {
         self.underway.retain(|hook| *hook != due.hook);
         let tried = judge(due.tries, outcome, wall_ms());
         self.metrics.webhook_tried(tried.state);
+        let (webhook, delivery) = (due.hook, due.id);
         let noted: Result<(), Trouble> =
             self.webhooks.in_store(move |store| store.tried(due.id, due.hook, &tried)).await;
         if let Err(error) = noted {
-            tracing::warn!(%error, "a delivery to a webhook is not noted, and will be made again");
+            tracing::warn!(%error, webhook, delivery, "a delivery to a webhook is not noted, and will be made again");
         }
     }
 }

@@ -84,7 +84,8 @@ impl Saver {
             }
         };
         if tokio::time::timeout(LAST_TIME_MAX, last).await.is_err() {
-            tracing::warn!("a checkpoint could not be saved in time: the task goes on from the one before");
+            let (job, attempt) = (self.sealing.job, self.sealing.attempt);
+            tracing::warn!(%job, %attempt, "a checkpoint could not be saved in time: the task goes on from the one before");
         }
     }
 
