@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import datetime
 import os
+import runpy
 import sys
 import time
 from collections.abc import Iterator
@@ -81,6 +82,7 @@ def test_an_exception_comes_back_with_its_traceback_and_may_be_a_value(remote: R
     assert isinstance(error, gn.RemoteError)
     assert error.index == 1
     assert "in check" in error.remote_traceback
+    assert 'raise ValueError(f"no room for {number}")' in error.remote_traceback
     assert isinstance(error.__cause__, gn.RemoteTraceback)
     found = list(checked.map([0, 1, 2], return_exceptions=True))
     assert (found[0], found[2]) == (0, 2)
@@ -155,9 +157,28 @@ def test_a_quote_says_what_it_rests_on_and_why_nobody_could(long: gn.Function[[i
     assert quote.balanced.why
     both = long.map([1, 2]).quote()
     assert both.tasks == 2
+    assert both.balanced.binding is not None, "it has run before"
+    ordered = long.map([1, 2], quote=both)
+    assert list(ordered) == [1, 2]
+    assert ordered.job is not None
+    assert ordered.job.status().price_max == both.balanced.binding.price
+    with pytest.raises(gn.HubError, match="quote"):
+        list(long.map([2, 1], quote=both))
     impossible = long.options(memory=None, gpu="8GiB").quote(0)
     assert not impossible.is_possible
     assert impossible.cheap.price is None
+
+
+def test_a_result_that_is_known_will_do_if_that_is_said(remote: Remote) -> None:
+    @remote(cache=True)
+    def moment(_: int) -> float:
+        return time.time()
+
+    first, other = moment.remote(1), moment.remote(2)
+    again = moment.submit(1)
+    assert again.result() == first != other
+    assert again.status().known == 1
+    assert moment.options(cache=False).remote(1) != first
 
 
 def test_a_job_file_runs_and_leaves_what_it_delivered(client: gn.Client, tmp_path: Path) -> None:
@@ -270,3 +291,9 @@ def test_a_hub_that_dies_in_the_middle_is_waited_for(network: Network, long: gn.
             yield value
 
     assert list(values()) == [0, 6]
+
+
+def test_the_example_counts_primes(client: gn.Client, image: Path) -> None:
+    example = runpy.run_path(str(ROOT / "examples" / "python" / "primes.py"))
+    primes: gn.Function[[int], int] = example["primes"].options(image=image, packages=["numpy==2.3.5"]).on(client)
+    assert list(primes.map([0, example["STEP"]])) == [41_538, 36_960]

@@ -323,6 +323,7 @@ def test_what_a_function_raises_comes_back_with_its_traceback(tmp_path: Path) ->
     assert isinstance(error, gn.RemoteError)
     assert (error.type_name, error.message, error.index) == ("ZeroDivisionError", "division by zero", 4)
     assert "in inner" in error.remote_traceback
+    assert "return 1 / number" in error.remote_traceback
     assert "runner.py" not in error.remote_traceback
     assert "in outer" in "".join(traceback.format_exception(error))
 

@@ -18,7 +18,7 @@ PATIENCE = 60
 
 
 def status(done: int, state: str = "running") -> JobStatus:
-    return JobStatus(1, "score", state, 10, done, 2, 1, Decimal("0.0120"), Decimal("0.5"))
+    return JobStatus(1, "score", state, 10, done, 0, 2, 1, Decimal("0.0120"), Decimal("0.5"))
 
 
 def test_a_terminal_has_one_line_that_is_drawn_over(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,7 +54,7 @@ def test_a_notebook_has_a_bar_that_moves() -> None:
     code = (
         "from gleaner_net import progress\nfrom gleaner_net.views import JobStatus\nfrom decimal import Decimal\n"
         "shown = progress.progress(None)\n"
-        "shown.show(JobStatus(1, 'a<b', 'done', 4, 4, 0, 0, Decimal(1), Decimal(2)))\nshown.close()\n"
+        "shown.show(JobStatus(1, 'a<b', 'done', 4, 4, 0, 0, 0, Decimal(1), Decimal(2)))\nshown.close()\n"
     )
     manager, client = start_new_kernel(kernel_name="python3")
     try:

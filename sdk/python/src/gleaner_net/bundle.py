@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import json
+import linecache
 import platform
 import sys
 import sysconfig
@@ -27,6 +28,8 @@ ResultsKind: TypeAlias = Literal["safe", "pickle"]
 Arguments: TypeAlias = tuple[tuple[Any, ...], dict[str, Any]]
 
 RUNNER = "runner.py"
+# Longer files are data, not programs.
+_LINES_MAX = 20_000
 _HERE = Path(__file__).resolve().parent
 
 
@@ -47,7 +50,8 @@ def bundle(
         "results": results,
         "types": sorted(known),
     }
-    with _by_value([*_own_modules(function), *modules]):
+    sent = [*_own_modules(function), *modules]
+    with _by_value(sent):
         try:
             pickled = cloudpickle.dumps(function)
             content, places = _calls(calls)
@@ -58,6 +62,7 @@ def bundle(
         "function.pkl": pickled,
         "calls.bin": content,
         "calls.json": json.dumps(places).encode(),
+        "sources.json": json.dumps(_sources(function, sent)).encode(),
         RUNNER: (_HERE / RUNNER).read_bytes(),
         "lib/gleaner_codec.py": (_HERE / "codec.py").read_bytes(),
     }
@@ -68,6 +73,13 @@ def bundle(
 
 def _name(function: Callable[..., Any]) -> str:
     return getattr(function, "__qualname__", type(function).__qualname__)
+
+
+def _sources(function: Callable[..., Any], modules: Iterable[types.ModuleType]) -> dict[str, list[str]]:
+    """The lines of what is sent by value, so that a traceback shows them where there are no such files."""
+    code = getattr(function, "__code__", None)
+    names = {str(getattr(module, "__file__", "")) for module in modules} | {code.co_filename if code is not None else ""}
+    return {name: lines for name in sorted(names) if (lines := linecache.getlines(name)) and len(lines) <= _LINES_MAX}
 
 
 def _calls(calls: Iterable[Arguments]) -> tuple[bytes, list[tuple[int, int]]]:

@@ -46,6 +46,8 @@ class JobStatus:
     state: str
     tasks: int
     done: int
+    #: How many of those needed no run, because the result was known.
+    known: int
     running: int
     #: How many attempts failed or were lost so far.
     retried: int
@@ -74,6 +76,7 @@ class JobStatus:
             state=_text(view, "state"),
             tasks=_whole(view, "tasks"),
             done=_whole(view, "done"),
+            known=_whole(view, "known"),
             running=_whole(view, "running"),
             retried=_whole(view, "retried"),
             spent=_amount(view, "spent") or Decimal(0),
