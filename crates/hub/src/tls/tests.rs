@@ -1,5 +1,6 @@
 //! Certificates that can be used, and those that cannot, with the reason.
 use super::certificate::{Certificate, CertificateError, Names};
+use super::open as open_tls;
 use super::*;
 use rcgen::{CertificateParams, KeyPair, date_time_ymd};
 
@@ -53,7 +54,7 @@ fn names_that_no_authority_vouches_for_are_refused() {
     let open = |domains: &[&str], directory: &str, contact: Option<&str>| {
         let domains = domains.iter().map(|domain| (*domain).to_owned()).collect();
         let (contact, directory) = (contact.map(str::to_owned), directory.to_owned());
-        super::open(&Tls::Acme(Acme { domains, contact, directory, root: None }), Path::new("/none")).map(|_| ())
+        open_tls(&Tls::Acme(Acme { domains, contact, directory, root: None }), Path::new("/none")).map(|_| ())
     };
     for domain in
         ["", "localhost", "192.0.2.1", "https://hub.example", "*.hub.example", "hub.example:443", "hub..example"]

@@ -150,6 +150,10 @@ impl Network {
         self.hub = Some(Process(child));
     }
 
+    pub fn hub_id(&self) -> u32 {
+        self.hub.as_ref().expect("the hub runs").id()
+    }
+
     pub fn kill_hub(&mut self) {
         self.hub.take().expect("the hub runs").kill();
     }
