@@ -14,11 +14,27 @@ pub fn embed(out: &Path) {
     }
     let mut table = String::from("&[\n");
     if built.join("index.html").is_file() {
-        let built = built.canonicalize().expect("the folder is there");
-        write_rows(&built, &built, &mut table);
+        // Out of a copy: the page may be built again while the program is.
+        let copy = out.join("dashboard");
+        let _ = fs::remove_dir_all(&copy);
+        copy_files(built, &copy);
+        write_rows(&copy, &copy, &mut table);
     }
     table += "]\n";
     fs::write(out.join("dashboard.rs"), table).expect("cargo's folder can be written");
+}
+
+fn copy_files(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("cargo's folder can be written");
+    for entry in fs::read_dir(from).expect("the folder can be read") {
+        let entry = entry.expect("its entries can be read");
+        let (from, to) = (entry.path(), to.join(entry.file_name()));
+        if from.is_dir() {
+            copy_files(&from, &to);
+        } else {
+            fs::copy(&from, &to).expect("the file can be copied");
+        }
+    }
 }
 
 /// Writes a row for each file of a folder, in the order of their names. What begins with a dot is not the page's.
