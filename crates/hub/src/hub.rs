@@ -113,7 +113,9 @@ pub async fn start(mut config: Config) -> Result<Hub, Error> {
     tokio::spawn(Arc::clone(&shared.figures).attend(ended_jobs, stopping.subscribe()));
     tokio::spawn(drawing.run(shared.keeper.clone(), shared.money.clone(), stopping.subscribe()));
     let beside = match &extra {
-        Some(extra) => Some(extra.open(&Place { url: doors.own_url(), token_file: token_file.clone(), dir: dir.clone() })?),
+        Some(extra) => {
+            Some(extra.open(&Place { url: doors.own_url(), token_file: token_file.clone(), dir: dir.clone() })?)
+        }
         None => None,
     };
     let place = managed::Place { url: doors.url(), token_file: token_file.clone() };

@@ -15,7 +15,7 @@ pub struct TracedJob {
     #[serde(flatten)]
     pub view: JobView,
     /// The trace under which its spans are found, 32 hexadecimal digits; none if the hub sends no spans.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub trace_id: Option<String>,
 }
 

@@ -1,7 +1,7 @@
 //! Datasets: what is kept, and for how long. The chunks themselves move by the routes of the data crate.
 use super::Shared;
 use super::access::{is_anothers, payers, requester_for, requester_of};
-use super::parameters::Parameters;
+use super::parameters::{Parameters, countable};
 use super::problem::Problem;
 use crate::clock::wall_ms;
 use crate::data::{AFTER_JOB_MS, Data, Dataset, Kind, Pinned, Whole, pin_listed, pin_name};
@@ -77,6 +77,7 @@ pub(super) async fn register(
         .ok_or_else(|| Problem::bad_request("a dataset is kept as `pushed`, `input` or `output`"))?;
     let job = said.job.as_deref().map(super::jobs::job_id).transpose()?;
     check_worker(&shared, caller, kind, job).await?;
+    let (root_bytes, bytes) = (countable("root_bytes", said.root_bytes)?, countable("bytes", said.bytes)?);
     let is_answer = job.is_some_and(screen::is_test);
     let label = unhex(said.label.as_deref().unwrap_or_default())
         .filter(|label| label.len() <= LABEL_BYTES_MAX)
@@ -94,7 +95,7 @@ pub(super) async fn register(
         Kind::Output if is_answer => Some(made + ANSWER_MS),
         Kind::Output => Some(made + AFTER_JOB_MS),
     };
-    let whole = DataRef { root: BlobRef { id: root, bytes: said.root_bytes }, bytes: said.bytes };
+    let whole = DataRef { root: BlobRef { id: root, bytes: root_bytes }, bytes };
     let dataset = Dataset { data: whole, chunks, owner, label, kind, made, until };
     blocking(move || {
         // Who is told that it is kept may forget it.
@@ -222,8 +223,9 @@ pub(super) async fn list(
         Caller::Account(account) => Some(payers(&shared, account).await?),
         Caller::Operator | Caller::Worker(..) => None,
     };
+    let job = listing.job.map(|job| countable("job", job)).transpose()?;
     let views = blocking(move || {
-        let all = match (listing.job, &owners) {
+        let all = match (job, &owners) {
             (Some(job), _) => data.catalog.list_of(JobId(job))?,
             (None, Some(owners)) => data.catalog.list_owned(owners)?,
             (None, None) => data.catalog.list()?,
@@ -385,8 +387,11 @@ pub(super) async fn blocking<T: Send + 'static>(
 ) -> Result<T, Problem> {
     let done = tokio::task::spawn_blocking(work).await;
     let failed = |error: crate::Error| {
-        let source = std::error::Error::source(&error).map(|source| format!(": {source}")).unwrap_or_default();
-        let detail = format!("{error}{source}");
+        let source = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
+        // Where the hub keeps what is nobody's business but its operator's.
+        tracing::error!(%error, source, "the catalog of datasets could not be used");
+        let detail =
+            "the hub could not read or write what it keeps of datasets; its operator finds the reason in its log";
         Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "catalog", "the hub could not use its catalog", detail)
     };
     done.map_err(|_| Problem::bad_request("the request could not be carried out"))?.map_err(failed)

@@ -1,7 +1,7 @@
 //! Proofs: where seeds come from, what auditors judge, and their votes. Anybody may look; a vote counts by its signature.
 use super::Shared;
 use super::money::money;
-use super::parameters::Parameters;
+use super::parameters::{Parameters, countable};
 use super::problem::Problem;
 use crate::money::{DisputeView, Money, Trouble, Voted};
 use axum::Json;
@@ -62,7 +62,7 @@ pub(super) async fn cases(
     }
     let provider = wanted.provider.map(|text| text.parse::<Address>()).transpose();
     let provider = provider.map_err(|error| Problem::bad_request(error.to_string()))?;
-    let job = wanted.job.map(JobId);
+    let job = wanted.job.map(|job| countable("job", job)).transpose()?.map(JobId);
     ask(&shared, move |money| money.cases(job, provider)).await.map(Json)
 }
 
@@ -102,6 +102,7 @@ pub(super) async fn beacon(
     Path(round): Path<String>,
 ) -> Result<Json<Beacon>, Problem> {
     let round: u64 = round.parse().map_err(|_| Problem::bad_request("a round has a number"))?;
+    let round = countable("round", round)?;
     let found = ask(&shared, move |money| money.beacon(round)).await?;
     found.map(Json).ok_or_else(|| Problem::not_found(format!("round {round} has no seed from the chain")))
 }

@@ -266,6 +266,8 @@ async fn ended(shared: Arc<Shared>, asking: Asking) {
 async fn viewer(shared: &Shared, asking: &Asking) -> Result<Viewer, Problem> {
     let account = match asking.caller() {
         Some(Caller::Operator) => return Ok(Viewer::Operator),
+        // What everybody may use shows holders of such a token what everybody sees.
+        Some(Caller::Account(_)) if !asking.person().is_some_and(|person| person.reads()) => return Ok(Viewer::Public),
         Some(Caller::Worker(..)) | None => return Ok(Viewer::Public),
         Some(Caller::Account(account)) => account,
     };

@@ -1,6 +1,7 @@
 //! The HTTP API: one module for each thing it serves. Errors are problem+json with a reason a person can act on.
 mod access;
 mod data;
+mod defects;
 mod disputes;
 mod events;
 mod figures;
@@ -137,6 +138,7 @@ pub(crate) fn router(shared: &Arc<Shared>, beside: Option<Routes>) -> Router {
         .method_not_allowed_fallback(problem::method_not_allowed)
         .fallback(page::fallback)
         .layer(from_fn(patience::patient))
+        .layer(from_fn(defects::explain))
         .layer(Extension(told))
         .layer(map_response(rejections::explain))
         .layer(map_response_with_state(Arc::clone(shared), health::count))

@@ -2,7 +2,7 @@
 use super::Shared;
 use super::idempotency;
 use super::jobs::job_id;
-use super::parameters::Parameters;
+use super::parameters::{Parameters, countable};
 use super::problem::Problem;
 use crate::money::{
     ApprovalView, Approved, ChainView, Gift, Money, ReceiptsPage, ReconcileView, SettlementView, Trouble,
@@ -88,6 +88,9 @@ pub(super) async fn faucet(
 }
 
 async fn give(shared: &Shared, newcomer: Newcomer) -> Result<Json<Given>, Problem> {
+    if newcomer.account == Address([0; 20]) {
+        return Err(Problem::bad_parameter("account", "this is nobody's address"));
+    }
     match money(shared)?.gift(newcomer.account).await? {
         Gift::Given(amount) => Ok(Json(Given { amount })),
         Gift::NotNew => {
@@ -139,7 +142,8 @@ pub(super) async fn receipts(
     Parameters(asked): Parameters<Asked>,
 ) -> Result<Json<ReceiptsPage>, Problem> {
     let job = job_id(&job)?;
-    let page = money(&shared)?.receipts_page(job, asked.from.unwrap_or(0)).await?;
+    let from = countable("from", asked.from.unwrap_or(0))?;
+    let page = money(&shared)?.receipts_page(job, from).await?;
     page.map(Json).ok_or_else(|| no_order(job))
 }
 

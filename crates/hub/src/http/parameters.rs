@@ -19,6 +19,12 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Parameters<T> 
     }
 }
 
+/// A number that the hub's databases can count to; no other is in them.
+pub(super) fn countable(name: &str, number: u64) -> Result<u64, Problem> {
+    let refuse = || Problem::bad_parameter(name, format!("{name} cannot be {number}"));
+    i64::try_from(number).map(|_| number).map_err(|_| refuse())
+}
+
 fn refused(text: &str) -> Problem {
     let reason = text.strip_prefix(PREFACE).unwrap_or(text);
     let problem = Problem::bad_request(format!("the parameters make no sense: {reason}"));

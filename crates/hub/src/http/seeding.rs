@@ -1,7 +1,7 @@
 //! Receipts for what workers sent each other: handed in by who sent, shown to whoever wants to know.
 use super::Shared;
 use super::data::blocking;
-use super::parameters::Parameters;
+use super::parameters::{Parameters, countable};
 use super::problem::Problem;
 use crate::clock::wall_ms;
 use crate::data::About;
@@ -89,6 +89,7 @@ pub(super) async fn show(
     Parameters(asked): Parameters<Asked>,
 ) -> Result<Json<SeedingView>, Problem> {
     let (data, Asked { worker, job, root }) = (Arc::clone(&shared.data), asked);
-    let about = About { worker, job: job.map(JobId), root };
+    let job = job.map(|job| countable("job", job)).transpose()?.map(JobId);
+    let about = About { worker, job, root };
     blocking(move || data.catalog.seeding(about)).await.map(Json)
 }

@@ -23,7 +23,7 @@ use tokio::sync::watch;
 /// The most bytes that hyper buffers for one connection; a WebSocket has its own, smaller ones.
 const BUFFER_BYTES_MAX: usize = 64 * 1024;
 /// How long a client may take to send the head of a request, and stay idle between two.
-const HEAD_MS_MAX: u64 = 75_000;
+const HEAD_TIME_MAX: Duration = Duration::from_secs(75);
 /// How long requests under way may take once the hub stops.
 const FAREWELL_MS_MAX: u64 = 2000;
 /// The most connections at a time.
@@ -72,10 +72,10 @@ async fn let_in(
         return;
     }
     match doorkeeper {
-        None => serve_connection(stream, address, router, stopping).await,
+        None => serve_connection(stream, address, router, HEAD_TIME_MAX, stopping).await,
         Some(doorkeeper) => {
             if let Some(stream) = doorkeeper.welcome(stream, address).await {
-                serve_connection(stream, address, router, stopping).await;
+                serve_connection(stream, address, router, HEAD_TIME_MAX, stopping).await;
             }
         }
     }
@@ -85,14 +85,12 @@ async fn serve_connection(
     stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
     address: IpAddr,
     router: Router,
+    head: Duration,
     mut stopping: watch::Receiver<bool>,
 ) {
     let service = Introduced { service: TowerToHyperService::new(router), address };
     let mut builder = http1::Builder::new();
-    builder
-        .timer(TokioTimer::new())
-        .header_read_timeout(Duration::from_millis(HEAD_MS_MAX))
-        .max_buf_size(BUFFER_BYTES_MAX);
+    builder.timer(TokioTimer::new()).header_read_timeout(head).max_buf_size(BUFFER_BYTES_MAX);
     let serving = builder.serve_connection(TokioIo::new(stream), service).with_upgrades();
     tokio::pin!(serving);
     // A client that breaks off is its own affair, here and below.
@@ -183,5 +181,69 @@ impl AsyncWrite for Counted {
 
     fn is_write_vectored(&self) -> bool {
         self.stream.is_write_vectored()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::middleware::from_fn;
+    use axum::routing::post;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
+
+    const SOON: Duration = Duration::from_millis(50);
+    const PATIENCE: Duration = Duration::from_secs(30);
+
+    /// A connection to a server that is soon tired of waiting for heads, and what it answers.
+    fn connect(head: Duration) -> DuplexStream {
+        let (ours, theirs) = tokio::io::duplex(4096);
+        let router = Router::new().route("/", post(|body: String| async move { body }));
+        let router = router.layer(from_fn(crate::http::patience::patient));
+        tokio::spawn(async move {
+            let (_stop, stopping) = watch::channel(false);
+            serve_connection(theirs, IpAddr::from([127, 0, 0, 1]), router, head, stopping).await;
+        });
+        ours
+    }
+
+    async fn rest(mut connection: DuplexStream) -> String {
+        let mut text = Vec::new();
+        let read = tokio::time::timeout(PATIENCE, connection.read_to_end(&mut text)).await;
+        read.expect("the server ends it").expect("readable");
+        String::from_utf8_lossy(&text).into_owned()
+    }
+
+    #[tokio::test]
+    async fn a_head_that_does_not_end_ends_the_connection() {
+        for begun in ["", "GET / HTTP/1.1\r\n", "GET / HTTP/1.1\r\nhost: x\r\nx-slow: "] {
+            let mut connection = connect(SOON);
+            connection.write_all(begun.as_bytes()).await.expect("taken");
+            let answer = rest(connection).await;
+            assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 408"), "{begun:?}: {answer}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_head_that_comes_byte_by_byte_has_no_more_time_than_another() {
+        let mut connection = connect(SOON);
+        let sent = async {
+            let mut sent = 0_u32;
+            while connection.write_all(b"x").await.is_ok() && sent < 100_000 {
+                sent += 1;
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+            sent
+        };
+        let sent = tokio::time::timeout(PATIENCE, sent).await.expect("the server ends it");
+        assert!(sent > 0);
+    }
+
+    #[tokio::test]
+    async fn a_request_in_time_is_answered() {
+        let mut connection = connect(PATIENCE);
+        let request = b"POST / HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 5\r\n\r\nhello";
+        connection.write_all(request).await.expect("taken");
+        let answer = rest(connection).await;
+        assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with("hello"), "{answer}");
     }
 }

@@ -72,7 +72,9 @@ impl People {
         let valid = self.ask(move |accounts| match &via {
             Via::Session(session, _) => Ok(accounts.sessions(now.now, id)?.iter().any(|open| open.id == session.id)),
             Via::Token(token) => {
-                Ok(token.ends_at > now.now && accounts.tokens(id)?.iter().any(|open| open.id == token.id))
+                let suspended = accounts.account(id)?.is_none_or(|account| account.suspended);
+                let open = accounts.tokens(id)?.iter().any(|open| open.id == token.id);
+                Ok(open && !suspended && token.ends_at > now.now)
             }
         });
         // What cannot be looked at now is looked at again.

@@ -8,7 +8,9 @@ use crate::store::{Store, Verified, Verify};
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::State;
+use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode};
+use axum::response::IntoResponse;
 use axum::routing::post;
 use futures_util::{Stream, StreamExt, stream};
 use gleaner_wire::Hash;
@@ -45,9 +47,10 @@ async fn missing(State(hub): State<Hub>, headers: HeaderMap, body: Bytes) -> Res
     Ok(held.as_bytes().to_vec())
 }
 
-async fn want(State(hub): State<Hub>, headers: HeaderMap, body: Bytes) -> Result<Body, Refused> {
+async fn want(State(hub): State<Hub>, headers: HeaderMap, body: Bytes) -> Result<impl IntoResponse, Refused> {
     hub.door.admits(&headers, Right::Fetch)?;
-    Ok(Body::from_stream(frames(hub.store, &ids_of(&body)?)))
+    let frames = Body::from_stream(frames(hub.store, &ids_of(&body)?));
+    Ok(([(CONTENT_TYPE, "application/octet-stream")], frames))
 }
 
 fn frames(store: Arc<Store>, ids: &[Hash]) -> impl Stream<Item = Result<Bytes, Error>> + use<> {

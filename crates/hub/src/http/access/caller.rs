@@ -8,7 +8,7 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, StatusCode, header};
 use gleaner_accounts::session::Session;
-use gleaner_accounts::token::{PREFIX, Token, TokenId};
+use gleaner_accounts::token::{PREFIX, Scope, Token, TokenId};
 use gleaner_accounts::{Account, Role, Visit};
 use gleaner_wire::Amount;
 use std::sync::Arc;
@@ -39,6 +39,14 @@ impl Person {
             Via::Session(..) if self.account.roles.has(Role::Operator) => Standing::Operator,
             Via::Session(..) => Standing::Session(self.account.roles),
             Via::Token(token) => Standing::Token(self.account.roles.without(Role::Operator), token.scopes),
+        }
+    }
+
+    /// Whether it may look at what is its own in this way.
+    pub(crate) fn reads(&self) -> bool {
+        match &self.via {
+            Via::Session(..) => true,
+            Via::Token(token) => token.scopes.has(Scope::Read),
         }
     }
 

@@ -37,9 +37,15 @@ impl Origin {
         site.ok_or_else(|| Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "no-address", "where is this hub?", detail))
     }
 
+    /// Whether this hub is seen on its own machine only, as far as it and the request say.
+    pub(crate) fn is_here(&self, headers: &HeaderMap) -> bool {
+        self.site(headers).is_ok_and(|site| is_local(site.authority()))
+    }
+
     /// Refuses changes that a page of somebody else asks for. Programs that are no browsers say nothing of pages.
     pub(crate) fn check(&self, method: &Method, headers: &HeaderMap) -> Result<(), Problem> {
-        if method.is_safe() {
+        // Pages may open WebSockets anywhere, and no browser keeps what they hear from them.
+        if method.is_safe() && !headers.contains_key(header::UPGRADE) {
             return Ok(());
         }
         let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
@@ -88,6 +94,7 @@ mod tests {
         let origin = Origin::new(Some(said.clone()), false);
         assert_eq!(origin.site(&headers(&[("host", "evil.example")])).expect("a page"), said);
         assert!(origin.is_https(), "somebody encrypts for it");
+        assert!(!origin.is_here(&headers(&[("host", "localhost:7700")])), "whoever asks may be anybody");
     }
 
     #[test]
@@ -96,9 +103,11 @@ mod tests {
         for host in ["localhost:7700", "127.0.0.1:7700", "[::1]:7700", "gleaner.localhost:7700"] {
             let site = origin.site(&headers(&[("host", host)])).expect("a page");
             assert_eq!(site.authority(), host);
+            assert!(origin.is_here(&headers(&[("host", host)])));
         }
         for host in ["evil.example", "192.0.2.7:7700", "127.0.0.1.evil.example", "localhost.evil.example", ""] {
             assert!(origin.site(&headers(&[("host", host)])).is_err(), "{host}");
+            assert!(!origin.is_here(&headers(&[("host", host)])), "{host}");
         }
     }
 
@@ -117,5 +126,18 @@ mod tests {
         assert!(!check(&[("host", "localhost:7700"), ("sec-fetch-site", "cross-site")]));
         assert!(!check(&[("host", "localhost:7700"), ("sec-fetch-site", "same-site")]));
         assert!(origin.check(&Method::GET, &headers(&[("sec-fetch-site", "cross-site")])).is_ok());
+    }
+
+    #[test]
+    fn other_pages_open_no_web_socket() {
+        let origin = Origin::new(None, false);
+        let check = |page| {
+            let pairs = [("host", "localhost:7700"), ("upgrade", "websocket"), ("origin", page)];
+            origin.check(&Method::GET, &headers(&pairs)).is_ok()
+        };
+        assert!(check("http://localhost:7700"));
+        assert!(!check("http://localhost:7701"), "the same site, but another page");
+        assert!(!check("https://evil.example"));
+        assert!(origin.check(&Method::GET, &headers(&[("upgrade", "websocket")])).is_ok(), "a program");
     }
 }

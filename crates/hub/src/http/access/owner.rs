@@ -157,6 +157,7 @@ pub(crate) async fn mine(shared: &Shared, asking: &Asking) -> Result<Mine, Probl
     match asking.caller() {
         Some(Caller::Operator) => Ok(Mine { everything: true, ..Mine::default() }),
         Some(Caller::Worker(..)) | None => Ok(Mine::default()),
+        Some(Caller::Account(_)) if !asking.person().is_some_and(|person| person.reads()) => Ok(Mine::default()),
         Some(Caller::Account(account)) => {
             let found = shared.people.ask(move |accounts| {
                 let (claimed, payers) = (accounts.workers(account)?, accounts.payers(account)?);

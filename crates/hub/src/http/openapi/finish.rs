@@ -1,6 +1,6 @@
 //! What holds for every route alike, written once: parameters of paths, the form of problems, and those that any route
 //! may answer with. And every field of an answer is there, also where a reader would do without it.
-use crate::http::access::{By, Rule};
+use crate::http::access::{By, Owned, Rule};
 use axum::http::Method;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
@@ -34,8 +34,9 @@ pub(super) fn finish(document: &mut Value, rules: &[(Method, &str, Rule)]) {
     for (path, methods) in paths {
         for (method, operation) in methods.as_object_mut().expect("a path has methods") {
             add_parameters(path, operation);
-            add_security(path, method, operation, rules);
-            add_problems(path, operation);
+            let rule = rule_of(path, method, rules);
+            add_security(operation, rule);
+            add_problems(path, operation, rule);
             if method != "head" {
                 give_problems_their_form(operation);
             }
@@ -70,10 +71,15 @@ fn add_parameters(path: &str, operation: &mut Value) {
     }
 }
 
-/// Says who may, as the table of all routes has it.
-fn add_security(path: &str, method: &str, operation: &mut Value, rules: &[(Method, &str, Rule)]) {
+/// The rule of a route.
+fn rule_of<'a>(path: &str, method: &str, rules: &'a [(Method, &str, Rule)]) -> Option<&'a Rule> {
     let is_this = |of: &Method, at: &str| at.replace("{*", "{") == path && of.as_str().eq_ignore_ascii_case(method);
-    let Some((.., rule)) = rules.iter().find(|(of, at, _)| is_this(of, at)) else { return };
+    rules.iter().find(|(of, at, _)| is_this(of, at)).map(|(.., rule)| rule)
+}
+
+/// Says who may, as the table of all routes has it.
+fn add_security(operation: &mut Value, rule: Option<&Rule>) {
+    let Some(rule) = rule else { return };
     let mut schemes = Vec::new();
     if rule.anyone {
         schemes.push(json!({}));
@@ -92,7 +98,7 @@ fn add_security(path: &str, method: &str, operation: &mut Value, rules: &[(Metho
 }
 
 /// Adds what any route of its kind may refuse with.
-fn add_problems(path: &str, operation: &mut Value) {
+fn add_problems(path: &str, operation: &mut Value, rule: Option<&Rule>) {
     let takes_something = operation.get("parameters").is_some() || operation.get("requestBody").is_some();
     let takes_body = operation.get("requestBody").is_some();
     let takes_json =
@@ -114,14 +120,20 @@ fn add_problems(path: &str, operation: &mut Value) {
         add("415", "`media-type`: the body is no JSON by its content type");
         add("422", "`bad-request`: the body is JSON of another form");
     }
+    if rule.and_then(|rule| rule.account).is_some_and(|grant| grant.owned != Owned::Nothing) {
+        add("404", "`not-found`: there is none, or it is somebody else's");
+    }
     if is_closed {
         add("401", "`unauthorized`: there is no valid token");
         add("403", "`forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks");
     }
     add("429", "`too-often`: wait as long as `Retry-After` says");
     if path.starts_with("/api/") {
-        add("500", "`archive`, `catalog`: the hub could not read what it keeps");
-        add("503", "`unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself");
+        add("500", "`archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps");
+        add(
+            "503",
+            "`unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself",
+        );
     }
 }
 
@@ -129,9 +141,11 @@ fn add_problems(path: &str, operation: &mut Value) {
 fn give_problems_their_form(operation: &mut Value) {
     let responses = operation["responses"].as_object_mut().expect("an operation has responses");
     for (_, response) in responses.iter_mut().filter(|(status, _)| status.starts_with(['4', '5'])) {
-        if response.get("content").is_none() {
-            let problem = json!({ "schema": { "$ref": "#/components/schemas/Problem" } });
-            response["content"] = json!({ "application/problem+json": problem });
+        let problem = json!({ "schema": { "$ref": "#/components/schemas/Problem" } });
+        match response.get_mut("content") {
+            None => response["content"] = json!({ "application/problem+json": problem }),
+            // What machines refuse each other in plain text, the guard before them refuses as everywhere.
+            Some(content) => content["application/problem+json"] = problem,
         }
     }
 }
