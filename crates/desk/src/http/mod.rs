@@ -30,6 +30,8 @@ pub enum Need {
     Submit,
     /// To spend its account's money.
     Spend,
+    /// To order jobs with it, which requesters do.
+    Order,
 }
 
 /// A route of the desk.
@@ -51,7 +53,7 @@ const fn route(method: &'static str, path: &'static str, need: Need) -> Route {
 
 /// Every route there is.
 fn table() -> Vec<(Route, Handler)> {
-    use Need::{Nothing, Read, Spend, Submit};
+    use Need::{Nothing, Order, Read, Spend, Submit};
     vec![
         (route("GET", "/api/v1/files", Read), get(files::list)),
         (route("GET", "/api/v1/files/{name}", Read), get(files::show)),
@@ -59,7 +61,7 @@ fn table() -> Vec<(Route, Handler)> {
         (route("HEAD", "/api/v1/files/{name}/{*path}", Read), head(files::arrived)),
         (route("PUT", "/api/v1/files/{name}/{*path}", Submit), put(files::bring)),
         (route("POST", "/api/v1/desk/quote", Read), post(jobs::quote)),
-        (route("POST", "/api/v1/desk/jobs", Spend), post(jobs::submit)),
+        (route("POST", "/api/v1/desk/jobs", Order), post(jobs::submit)),
         (route("GET", "/api/v1/desk/jobs/{job}/results", Read), get(results::list)),
         (route("GET", "/api/v1/desk/jobs/{job}/results/{task}/{index}/{*path}", Read), get(results::open)),
         (route("GET", "/api/v1/desk/jobs/{job}/preview/{task}", Read), get(results::preview)),

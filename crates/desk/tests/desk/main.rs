@@ -1,4 +1,5 @@
 //! The desk as people and programs meet it: over HTTP, beside a real hub.
+mod access;
 mod catalogue;
 mod confined;
 mod files;
@@ -6,3 +7,6 @@ mod limits;
 mod money;
 mod ordering;
 mod place;
+mod private;
+mod quotes;
+mod worker;

@@ -1,37 +1,74 @@
-//! Who may use what: every route of the table, asked by everybody there is, with what is theirs and what is not.
+//! Who may use what: every route of the table, asked by everybody there is, with what is theirs and what is not. What they
+//! are to be answered is written down in `access.txt`, apart from the table.
 use crate::people::Somebody;
 use crate::place::{Api, Place, array, gift};
 use crate::worker::Worker;
-use gleaner_hub::access::{Access, Role, Scope, access};
-use gleaner_wire::BlobRef;
+use gleaner_accounts::token::{Asked, Scopes};
+use gleaner_accounts::{Accounts, Settings, Visit};
+use gleaner_hub::access::{Access, access};
+use gleaner_hub::{Description, Extra, Need, Routes};
+use gleaner_wire::{Asker, BlobRef, Millis};
 use reqwest::{Method, StatusCode, header};
 use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
 
-/// Codes with which the guard refuses.
-const GUARDED: [&str; 7] = ["unauthorized", "forbidden", "scope", "role", "session", "csrf", "cross-site"];
+/// A line for each route, with what each caller is answered.
+const EXPECTED: &str = include_str!("access.txt");
 
-/// How somebody stands to the things in the paths.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Kind {
-    Nobody,
-    Operator,
-    Worker,
-    /// By a session, with these roles.
-    Session(&'static [Role]),
-    /// By a token with this scope.
-    Token(Scope),
-    /// A session without what proves that its own page asks.
-    Forged,
-}
+/// Who asks, in the order of the columns.
+const CALLERS: [&str; 28] = [
+    "nobody",
+    "a wrong token",
+    "an expired token",
+    "a revoked token",
+    "a suspended account's session",
+    "a suspended account's token",
+    "a worker",
+    "the operator's token",
+    "an operator's session",
+    "an operator's API token with all scopes",
+    "the requester's session",
+    "the requester's cookie from another page",
+    "the requester's token: read",
+    "the requester's token: submit",
+    "the requester's token: spend",
+    "the requester's token: provide",
+    "the provider's session",
+    "the provider's cookie from another page",
+    "the provider's token: read",
+    "the provider's token: submit",
+    "the provider's token: spend",
+    "the provider's token: provide",
+    "a stranger's session",
+    "a stranger's cookie from another page",
+    "a stranger's token: read",
+    "a stranger's token: submit",
+    "a stranger's token: spend",
+    "a stranger's token: provide",
+];
+
+/// With which code the guard refuses, and with which status.
+const REFUSALS: [(char, &str, StatusCode); 6] = [
+    ('?', "unauthorized", StatusCode::UNAUTHORIZED),
+    ('f', "forbidden", StatusCode::FORBIDDEN),
+    ('r', "role", StatusCode::FORBIDDEN),
+    ('s', "scope", StatusCode::FORBIDDEN),
+    ('b', "session", StatusCode::FORBIDDEN),
+    ('c', "csrf", StatusCode::FORBIDDEN),
+];
+/// The guard lets through; what the handler says of a senseless request is another matter.
+const THROUGH: char = '+';
+/// It answers as if there were no such thing.
+const NOT_THERE: char = '0';
 
 struct Actor {
     name: &'static str,
-    kind: Kind,
-    owner: bool,
     who: Somebody,
+    /// As a proxy says it, so that everybody has their own limits.
+    address: String,
 }
 
-/// What paths name; all of it is the owner's.
+/// What paths name. The job, its submission and the dataset are the requester's, the worker is the provider's.
 struct Things {
     job: String,
     root: String,
@@ -39,50 +76,30 @@ struct Things {
     submission: String,
 }
 
-/// What is to be expected.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Expected {
-    /// The guard lets through; what the handler says of a senseless request is another matter.
-    Through,
-    Unauthorized,
-    Forbidden(&'static str),
-    NotThere,
+/// What each caller is to be answered, by method and path.
+fn expected() -> BTreeMap<String, Vec<char>> {
+    let lines = EXPECTED.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#'));
+    let read = |line: &str| {
+        let mut words = line.split_whitespace();
+        let route = format!("{} {}", words.next().unwrap(), words.next().unwrap());
+        let cells: Vec<char> = words.flat_map(str::chars).collect();
+        assert_eq!(cells.len(), CALLERS.len(), "a character for each caller: {line}");
+        (route, cells)
+    };
+    let mut routes = BTreeMap::new();
+    for (route, cells) in lines.map(read) {
+        assert!(routes.insert(route.clone(), cells).is_none(), "{route} stands twice");
+    }
+    routes
 }
 
-const BOTH: &[Role] = &[Role::Requester, Role::Provider];
-
-/// Written apart from the guard's own judgement, from the words of the table alone.
-fn expected(row: &Access, kind: Kind, owner: bool) -> Expected {
-    if kind == Kind::Operator {
-        return Expected::Through;
-    }
-    if row.anyone {
-        return Expected::Through;
-    }
-    let (roles, scope) = match kind {
-        Kind::Nobody => return Expected::Unauthorized,
-        Kind::Forged if row.method == "GET" || row.method == "HEAD" => (BOTH, None),
-        Kind::Forged => return Expected::Forbidden("csrf"),
-        Kind::Worker if row.worker => return Expected::Through,
-        Kind::Worker => return Expected::Forbidden("forbidden"),
-        Kind::Operator => unreachable!("handled above"),
-        Kind::Session(roles) => (roles, None),
-        Kind::Token(scope) => (BOTH, Some(scope)),
-    };
-    let Some(account) = row.account else { return Expected::Forbidden("forbidden") };
-    match (account.scope, scope) {
-        (None, Some(_)) => return Expected::Forbidden("session"),
-        (Some(needed), Some(has)) if needed != has => return Expected::Forbidden("scope"),
-        _ => {}
-    }
-    if account.role.is_some_and(|role| !roles.contains(&role)) {
-        return Expected::Forbidden("role");
-    }
-    if account.owned.is_some() && !owner { Expected::NotThere } else { Expected::Through }
+fn route(row: &Access) -> String {
+    format!("{} {}", row.method, row.path)
 }
 
 fn path(row: &Access, things: &Things) -> String {
-    row.path
+    let path = row
+        .path
         .replace("{job}", &things.job)
         .replace("{root}", &things.root)
         .replace("{worker}", &things.worker)
@@ -99,7 +116,9 @@ fn path(row: &Access, things: &Things) -> String {
         .replace("{purpose}", "purpose")
         .replace("{payment}", "payment")
         .replace("{dispute}", "1")
-        .replace("{round}", "1")
+        .replace("{round}", "1");
+    assert!(!path.contains('{'), "{path} has something in it that this test does not know");
+    path
 }
 
 /// Paths of things that nobody has.
@@ -107,57 +126,69 @@ fn missing() -> Things {
     Things { job: "4242".to_owned(), root: "ab".repeat(32), worker: "4242".to_owned(), submission: "f".repeat(32) }
 }
 
-async fn everybody(place: &Place) -> (Vec<Actor>, Things, Worker) {
-    let api = &place.api;
-    let owner = Somebody::sign_up(api, "owner", &["requester", "provider"]).await;
-    let stranger = Somebody::sign_up(api, "stranger", &["requester", "provider"]).await;
-    let requester = Somebody::sign_up(api, "only-requester", &["requester"]).await;
-    let provider = Somebody::sign_up(api, "only-provider", &["provider"]).await;
-    let operator = Somebody::sign_up(api, "the-operator", &["operator"]).await;
-    let (things, worker) = things(&owner).await;
-    let session =
-        |name, who: &Somebody, owner, roles| Actor { name, kind: Kind::Session(roles), owner, who: who.clone() };
-    let mut actors = vec![
-        Actor { name: "nobody", kind: Kind::Nobody, owner: false, who: Somebody::nobody(api) },
-        Actor {
-            name: "a wrong token",
-            kind: Kind::Nobody,
-            owner: false,
-            who: Somebody::with_token(api, &"0".repeat(64)),
-        },
-        Actor {
-            name: "the operator's token",
-            kind: Kind::Operator,
-            owner: false,
-            who: Somebody::with_token(api, &api.token),
-        },
-        Actor { name: "an operator's session", kind: Kind::Operator, owner: false, who: operator },
-        Actor { name: "a worker", kind: Kind::Worker, owner: false, who: Somebody::with_token(api, &worker.token) },
-        session("the owner's session", &owner, true, BOTH),
-        session("a stranger's session", &stranger, false, BOTH),
-        session("a requester's session", &requester, false, &[Role::Requester]),
-        session("a provider's session", &provider, false, &[Role::Provider]),
-        Actor { name: "the owner's cookie from another page", kind: Kind::Forged, owner: true, who: owner.forged() },
-    ];
-    let scopes = [
-        (Scope::Read, json!({ "read": true })),
-        (Scope::Submit, json!({ "submit": true })),
-        (Scope::Spend, json!({ "spend": "1" })),
-        (Scope::Provide, json!({ "provide": true })),
-    ];
-    for (scope, said) in scopes {
-        let token = owner.token(&said).await;
-        actors.push(Actor { name: "the owner's token", kind: Kind::Token(scope), owner: true, who: token });
-        let token = stranger.token(&said).await;
-        actors.push(Actor { name: "a stranger's token", kind: Kind::Token(scope), owner: false, who: token });
+/// A token for each scope.
+async fn tokens(of: &Somebody) -> Vec<Somebody> {
+    let mut tokens = Vec::new();
+    for scopes in
+        [json!({ "read": true }), json!({ "submit": true }), json!({ "spend": "1" }), json!({ "provide": true })]
+    {
+        tokens.push(of.token(&scopes).await);
     }
-    (actors, things, worker)
+    tokens
 }
 
-/// A job, a dataset and a worker of an account.
-async fn things(owner: &Somebody) -> (Things, Worker) {
-    let token = owner.token(&json!({ "read": true, "submit": true, "provide": true, "spend": "10" })).await;
-    let api = token.as_api();
+/// Tokens and sessions that were good once.
+async fn ended(place: &Place) -> Vec<Somebody> {
+    let api = &place.api;
+    let former = Somebody::sign_up(api, "former", &["requester", "provider"]).await;
+    let suspended = Somebody::sign_up(api, "suspended", &["requester", "provider"]).await;
+    let all = json!({ "read": true, "submit": true, "provide": true, "spend": "1" });
+    let made = former.make_token(&all).await;
+    let revoked = Somebody::with_token(api, made["text"].as_str().unwrap());
+    let id = &made["token"]["id"];
+    assert_eq!(former.delete(&format!("/api/v1/account/tokens/{id}")).await, StatusCode::NO_CONTENT);
+    let suspended_token = suspended.token(&all).await;
+    // What takes a day is done in the accounts themselves, as the command line does it.
+    let accounts = Accounts::open(place.dir(), Settings::default()).unwrap();
+    let account = |name| accounts.account_named(name).unwrap().unwrap().id;
+    let yesterday = Millis(crate::people::now_ms() - 24 * 3600 * 1000);
+    let before = Visit { now: Millis(yesterday.0 - 1000), address: None };
+    let scopes = Scopes { read: true, submit: true, provide: true, spend_max: None };
+    let asked = Asked { label: "old".to_owned(), scopes, ends_at: yesterday };
+    let expired = accounts.make_token(before, account("former"), &asked).unwrap();
+    let expired = Somebody::with_token(api, expired.text.expose());
+    accounts.suspend(before, account("suspended")).unwrap();
+    vec![expired, revoked, suspended, suspended_token]
+}
+
+async fn everybody(place: &Place) -> (Vec<Actor>, Things, Worker) {
+    let api = &place.api;
+    let requester = Somebody::sign_up(api, "requester", &["requester"]).await;
+    let provider = Somebody::sign_up(api, "provider", &["provider"]).await;
+    let stranger = Somebody::sign_up(api, "stranger", &["requester", "provider"]).await;
+    let operator = Somebody::sign_up(api, "the-operator", &["operator", "requester", "provider"]).await;
+    let (things, worker) = things(&requester, &provider).await;
+    let all = json!({ "read": true, "submit": true, "provide": true, "spend": "1" });
+    let mut everybody = vec![Somebody::nobody(api), Somebody::with_token(api, &"0".repeat(64))];
+    everybody.extend(ended(place).await);
+    everybody.push(Somebody::with_token(api, &worker.token));
+    everybody.push(Somebody::with_token(api, &api.token));
+    let operators_token = operator.token(&all).await;
+    everybody.extend([operator, operators_token]);
+    for account in [requester, provider, stranger] {
+        let (forged, tokens) = (account.forged(), tokens(&account).await);
+        everybody.extend([account, forged]);
+        everybody.extend(tokens);
+    }
+    assert_eq!(everybody.len(), CALLERS.len());
+    let named = everybody.into_iter().zip(CALLERS).enumerate();
+    let actors = named.map(|(number, (who, name))| Actor { name, who, address: format!("198.51.100.{number}") });
+    (actors.collect(), things, worker)
+}
+
+/// A job and a dataset of one account, a worker of another.
+async fn things(requester: &Somebody, provider: &Somebody) -> (Things, Worker) {
+    let api = requester.token(&json!({ "read": true, "submit": true, "spend": "10" })).await.as_api();
     let program = api.store(b"a program").await;
     let sent = api.send(&array(3, &program.to_string()), 7).await;
     assert_eq!(sent.status(), StatusCode::CREATED, "{}", sent.text().await.unwrap());
@@ -168,7 +199,7 @@ async fn things(owner: &Somebody) -> (Things, Worker) {
     let put = format!("/api/v1/datasets/{}?root_bytes={}&bytes=9&kind=pushed", root.id, root.bytes);
     let kept = api.put(&put).body(root.id.0.to_vec()).send().await.unwrap();
     assert_eq!(kept.status(), StatusCode::CREATED);
-    let worker = Worker::join_with_token(&api, 1).await;
+    let worker = Worker::join_with_token(&provider.token(&json!({ "provide": true })).await.as_api(), 1).await;
     let things =
         Things { job, root: root.id.to_string(), worker: worker.id.to_string(), submission: format!("{:032x}", 7) };
     (things, worker)
@@ -176,55 +207,79 @@ async fn things(owner: &Somebody) -> (Things, Worker) {
 
 async fn ask(row: &Access, actor: &Actor, things: &Things) -> (StatusCode, Value) {
     let method: Method = row.method.parse().unwrap();
-    let request = actor.who.ask(method, &path(row, things));
+    let request = actor.who.ask(method, &path(row, things)).header("x-forwarded-for", &actor.address);
     let response = request.header(header::CONTENT_TYPE, "application/json").body("nonsense").send().await.unwrap();
     let status = response.status();
     let text = response.text().await.unwrap_or_default();
     (status, serde_json::from_str(&text).unwrap_or(Value::Null))
 }
 
-/// Says what is wrong with an answer, if something is.
-fn wrong(row: &Access, expected: Expected, status: StatusCode, body: &Value) -> Option<String> {
-    let code = body["code"].as_str().unwrap_or_default();
-    let right = match expected {
-        // The handler of a worker's routes may know more of what this worker does.
-        Expected::Through => {
-            !GUARDED.contains(&code) || row.worker && code == "forbidden" || code == "unauthorized" && row.anyone
-        }
-        Expected::Unauthorized => {
-            status == StatusCode::UNAUTHORIZED && (code == "unauthorized" || row.method == "HEAD")
-        }
-        Expected::Forbidden(word) => status == StatusCode::FORBIDDEN && (code == word || row.method == "HEAD"),
-        Expected::NotThere => status == StatusCode::NOT_FOUND && code == "not-found",
-    };
-    (!right).then(|| format!("{status} {body} instead of {expected:?}"))
+/// What the answer is, as `access.txt` writes it; nothing, if it cannot be right for anybody.
+fn answered(row: &Access, actor: &Actor, wanted: char, status: StatusCode, body: &Value) -> Option<char> {
+    if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS {
+        return None;
+    }
+    // Such an answer has no body that says more.
+    if row.method == "HEAD" {
+        let refusal = REFUSALS.iter().find(|(cell, ..)| *cell == wanted);
+        return Some(match refusal {
+            Some((cell, _, of)) if *of == status => *cell,
+            Some(_) => THROUGH,
+            None if REFUSALS.iter().any(|(.., of)| *of == status) => '?',
+            None => wanted,
+        });
+    }
+    let (code, detail) = (body["code"].as_str().unwrap_or_default(), body["detail"].as_str().unwrap_or_default());
+    // Handlers say this themselves of who is not signed in, and of workers that do not have the task.
+    if code == "unauthorized" && row.anyone || code == "forbidden" && row.worker && actor.name == "a worker" {
+        return Some(THROUGH);
+    }
+    if let Some((cell, _, of)) = REFUSALS.iter().find(|(_, word, _)| *word == code) {
+        return (*of == status).then_some(*cell);
+    }
+    let things = ["there is no job ", "there is no dataset ", "there is no worker ", "there is no submission "];
+    let not_there = status == StatusCode::NOT_FOUND && things.iter().any(|words| detail.starts_with(words));
+    (code != "cross-site").then_some(if not_there { NOT_THERE } else { THROUGH })
 }
 
 /// Routes after which an actor is signed out, or has lost what others are asked with.
 fn ends_something(row: &Access) -> bool {
-    row.path.starts_with("/api/v1/session") && row.method == "DELETE"
-        || row.path == "/api/v1/account/sessions" && row.method == "DELETE"
+    row.path == "/api/v1/session" && row.method == "DELETE"
         || row.path == "/api/v1/machines/{worker}" && row.method == "DELETE"
         || row.path.ends_with("/cancel")
         || row.path.ends_with("/remove")
 }
 
+#[test]
+fn every_route_has_its_line() {
+    let table: BTreeSet<String> = access().iter().map(route).collect();
+    let written: BTreeSet<String> = expected().into_keys().collect();
+    assert!(table.len() > 100, "the table is there");
+    let missing: Vec<_> = table.difference(&written).collect();
+    let gone: Vec<_> = written.difference(&table).collect();
+    assert!(missing.is_empty() && gone.is_empty(), "access.txt lacks {missing:?}, and has {gone:?} that are no routes");
+}
+
 #[tokio::test]
-async fn every_route_lets_through_exactly_whom_its_row_names() {
-    let place = Place::new().await;
+async fn every_route_answers_everybody_as_it_is_written() {
+    let place = Place::behind_proxy().await;
     let (actors, things, _worker) = everybody(&place).await;
-    let rows = access();
-    assert!(rows.len() > 80, "the table is there");
+    let (rows, expected) = (access(), expected());
     let mut wrongs = Vec::new();
-    // First everybody who must not get through, so that what follows finds everything as it was.
-    let refused = |row: &Access, actor: &Actor| expected(row, actor.kind, actor.owner) != Expected::Through;
+    // First everybody who must not get through, so that what follows finds everything as it was; last what ends something.
+    let ending = |row: &&Access| (ends_something(row), row.path == "/api/v1/session");
+    let mut ordered: Vec<&Access> = rows.iter().collect();
+    ordered.sort_by_key(ending);
     for through in [false, true] {
-        for row in rows.iter().filter(|row| !(through && ends_something(row))) {
-            for actor in actors.iter().filter(|actor| refused(row, actor) != through) {
-                let wanted = expected(row, actor.kind, actor.owner);
+        for row in &ordered {
+            let cells = &expected[&route(row)];
+            for (actor, wanted) in actors.iter().zip(cells).filter(|(_, wanted)| (**wanted == THROUGH) == through) {
                 let (status, body) = ask(row, actor, &things).await;
-                if let Some(what) = wrong(row, wanted, status, &body) {
-                    wrongs.push(format!("{} {} for {}: {what}", row.method, row.path, actor.name));
+                let found = answered(row, actor, *wanted, status, &body);
+                // Whoever came before may have removed it.
+                let gone = through && ends_something(row) && found == Some(NOT_THERE);
+                if found != Some(*wanted) && !gone {
+                    wrongs.push(format!("{} for {}: {status} {body} instead of `{wanted}`", route(row), actor.name));
                 }
             }
         }
@@ -245,17 +300,13 @@ async fn unharmed(api: &Api, things: &Things) {
 
 #[tokio::test]
 async fn what_is_not_yours_answers_like_what_is_not_there() {
-    let place = Place::new().await;
+    let place = Place::behind_proxy().await;
     let (actors, things, _worker) = everybody(&place).await;
-    let strangers: Vec<&Actor> =
-        actors.iter().filter(|actor| !actor.owner && matches!(actor.kind, Kind::Session(_) | Kind::Token(_))).collect();
-    let nothing = missing();
+    let (nothing, expected) = (missing(), expected());
     let mut compared = 0;
     for row in access() {
-        for actor in &strangers {
-            if expected(&row, actor.kind, false) != Expected::NotThere {
-                continue;
-            }
+        let cells = actors.iter().zip(&expected[&route(&row)]);
+        for (actor, _) in cells.filter(|(_, cell)| **cell == NOT_THERE) {
             let (status, mut body) = ask(&row, actor, &things).await;
             // A submission that nobody has made may be anybody's: keys come before jobs.
             if row.path.contains("{submission}") {
@@ -272,22 +323,90 @@ async fn what_is_not_yours_answers_like_what_is_not_there() {
             compared += 1;
         }
     }
-    assert!(compared > 20, "{compared}");
+    assert!(compared > 100, "{compared}");
 }
 
 #[tokio::test]
-async fn no_other_page_changes_anything_whoever_is_signed_in() {
-    let place = Place::new().await;
+async fn no_other_page_changes_anything_or_listens_whoever_is_signed_in() {
+    let place = Place::behind_proxy().await;
     let (actors, things, _worker) = everybody(&place).await;
-    let owner = actors.iter().find(|actor| actor.name == "the owner's session").unwrap();
-    for row in access().iter().filter(|row| !matches!(row.method.as_str(), "GET" | "HEAD")) {
+    let owner = actors.iter().find(|actor| actor.name == "the requester's session").unwrap();
+    for row in access() {
+        let (changes, listens) =
+            (!matches!(row.method.as_str(), "GET" | "HEAD"), matches!(row.path, "/api/v1/live" | "/api/v1/events"));
         for (name, value) in [("sec-fetch-site", "cross-site"), ("origin", "https://evil.example")] {
-            let request = owner.who.ask(row.method.parse().unwrap(), &path(row, &things));
-            let response = request.header(name, value).send().await.unwrap();
+            if !changes && !listens {
+                continue;
+            }
+            let mut request = owner.who.ask(row.method.parse().unwrap(), &path(&row, &things)).header(name, value);
+            if listens {
+                request = request.header("connection", "upgrade").header("upgrade", "websocket");
+            }
+            let response = request.send().await.unwrap();
             assert_eq!(response.status(), StatusCode::FORBIDDEN, "{} {}", row.method, row.path);
             let body: Value = response.json().await.unwrap();
             assert_eq!(body["code"], "cross-site", "{} {}", row.method, row.path);
         }
     }
     unharmed(&place.api, &things).await;
+}
+
+/// What a room beside the hub needs, and what everybody is answered there: GET, then POST.
+const ROOM: [(&str, Need, &str, &str); 5] = [
+    ("/api/v1/room/nothing", Need::Nothing, "++++++ + +++ ++++++ ++++++ ++++++", "++++++ + +++ ++++++ ++++++ ++++++"),
+    ("/api/v1/room/read", Need::Read, "?????? f +++ +++sss +++sss +++sss", "?????? f +++ +c+sss +c+sss +c+sss"),
+    ("/api/v1/room/submit", Need::Submit, "?????? f +++ ++s+ss ++s+ss ++s+ss", "?????? f +++ +cs+ss +cs+ss +cs+ss"),
+    ("/api/v1/room/spend", Need::Spend, "?????? f +++ ++ss+s ++ss+s ++ss+s", "?????? f +++ +css+s +css+s +css+s"),
+    ("/api/v1/room/order", Need::Order, "?????? f +++ ++ss+s rrssrs ++ss+s", "?????? f +++ +css+s rcssrs +css+s"),
+];
+
+/// A room that says who asks. One of its routes stands in no list.
+fn room() -> Extra {
+    async fn show(request: axum::extract::Request) -> String {
+        let asker = request.extensions().get::<Asker>();
+        json!({ "asker": asker.map(|asker| &asker.name), "limit": asker.map(|asker| asker.limit.is_some()) })
+            .to_string()
+    }
+    Extra::new(|_| {
+        let mut router = axum::Router::new();
+        let mut needs = Vec::new();
+        for (path, need, ..) in ROOM {
+            router = router.route(path, axum::routing::get(show).post(show));
+            needs.extend([("GET", path, need), ("POST", path, need)]);
+        }
+        router = router.route("/api/v1/room/unlisted", axum::routing::get(show));
+        Ok(Routes { router, description: Description { needs, document: utoipa::openapi::OpenApi::default() } })
+    })
+}
+
+#[tokio::test]
+async fn a_room_beside_the_hub_is_behind_the_same_guard() {
+    let place = Place::with_room(room()).await;
+    let (actors, things, _worker) = everybody(&place).await;
+    let mut names = BTreeMap::new();
+    for (path, need, get, post) in ROOM {
+        for (method, cells) in [("GET", get), ("POST", post)] {
+            let anyone = need == Need::Nothing;
+            let row = Access { method: method.to_owned(), path, anyone, worker: false, account: None };
+            for (actor, wanted) in actors.iter().zip(cells.chars().filter(|cell| *cell != ' ')) {
+                let (status, body) = ask(&row, actor, &things).await;
+                let found = answered(&row, actor, wanted, status, &body);
+                assert_eq!(found, Some(wanted), "{method} {path} for {}: {status} {body}", actor.name);
+                if found == Some(THROUGH) {
+                    names.insert(actor.name, (body["asker"].clone(), body["limit"].clone()));
+                }
+            }
+        }
+    }
+    // The room hears in whose name it is asked, and whether that has a limit.
+    assert_eq!(names["nobody"], (Value::Null, Value::Null));
+    assert_eq!(names["a worker"], (Value::Null, Value::Null));
+    assert_eq!(names["the requester's session"], (json!("requester"), json!(false)));
+    assert_eq!(names["the requester's token: spend"], (json!("requester"), json!(true)));
+    assert_eq!(names["an operator's session"], (json!("the-operator"), json!(false)));
+    for actor in &actors {
+        let unlisted = actor.who.ask(Method::GET, "/api/v1/room/unlisted").header("x-forwarded-for", &actor.address);
+        let status = unlisted.send().await.unwrap().status();
+        assert_eq!(status, StatusCode::NOT_FOUND, "{}: what is in no list is not served", actor.name);
+    }
 }

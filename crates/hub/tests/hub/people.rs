@@ -5,6 +5,11 @@ use serde_json::{Value, json};
 
 pub const PASSPHRASE: &str = "wind over the old mill";
 
+/// Milliseconds since 1970.
+pub fn now_ms() -> u64 {
+    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() as u64
+}
+
 /// What somebody shows when they ask.
 #[derive(Clone, Debug)]
 pub enum Shows {
@@ -96,8 +101,7 @@ impl Somebody {
     }
 
     pub async fn make_token(&self, scopes: &Value) -> Value {
-        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() as u64;
-        let wanted = json!({ "label": "a script", "scopes": scopes, "ends_at": now + 24 * 3600 * 1000 });
+        let wanted = json!({ "label": "a script", "scopes": scopes, "ends_at": now_ms() + 24 * 3600 * 1000 });
         let (status, made) = self.post("/api/v1/account/tokens", &wanted).await;
         assert_eq!(status, StatusCode::CREATED, "{made}");
         made

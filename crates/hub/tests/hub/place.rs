@@ -1,6 +1,6 @@
 //! A hub in a folder of its own, and a client of its API.
 use gleaner_core::Params;
-use gleaner_hub::{Config, Hub};
+use gleaner_hub::{Config, Extra, Hub};
 use gleaner_wire::api::{Health, JobView, Submitted};
 use gleaner_wire::{BlobRef, DataRef};
 use reqwest::{Client, RequestBuilder, Response, StatusCode};
@@ -13,9 +13,7 @@ pub const PATIENCE: Duration = Duration::from_secs(30);
 
 pub struct Place {
     pub hub: Option<Hub>,
-    pub params: Params,
-    /// Whether webhooks may lead to this machine.
-    pub private: bool,
+    pub config: Config,
     pub api: Api,
     dir: tempfile::TempDir,
 }
@@ -33,19 +31,30 @@ impl Place {
     }
 
     pub async fn with(params: Params) -> Self {
-        Self::made(params, false).await
+        Self::made(params, false, false, None).await
+    }
+
+    /// A hub that believes whom requests say that they come from.
+    pub async fn behind_proxy() -> Self {
+        Self::made(Params::default(), false, true, None).await
+    }
+
+    /// The same with a room beside it.
+    pub async fn with_room(extra: Extra) -> Self {
+        Self::made(Params::default(), false, true, Some(extra)).await
     }
 
     /// A hub whose webhooks may lead to this machine.
     pub async fn with_private_webhooks() -> Self {
-        Self::made(Params::default(), true).await
+        Self::made(Params::default(), true, false, None).await
     }
 
-    async fn made(params: Params, private: bool) -> Self {
+    async fn made(params: Params, webhooks_private: bool, behind_proxy: bool, extra: Option<Extra>) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let hub = start(dir.path(), params.clone(), private).await;
+        let config = Config { webhooks_private, behind_proxy, extra, ..config(dir.path(), params) };
+        let hub = gleaner_hub::start(config.clone()).await.unwrap();
         let api = Api::of(&hub);
-        Self { hub: Some(hub), params, private, api, dir }
+        Self { hub: Some(hub), config, api, dir }
     }
 
     pub fn dir(&self) -> &Path {
@@ -65,7 +74,7 @@ impl Place {
     }
 
     pub async fn start(&mut self) {
-        let hub = start(self.dir.path(), self.params.clone(), self.private).await;
+        let hub = gleaner_hub::start(self.config.clone()).await.unwrap();
         self.api = Api::of(&hub);
         self.hub = Some(hub);
     }
@@ -73,10 +82,6 @@ impl Place {
 
 pub fn config(dir: &Path, params: Params) -> Config {
     Config { params, ..Config::new(dir, "127.0.0.1:0".parse().unwrap()) }
-}
-
-async fn start(dir: &Path, params: Params, webhooks_private: bool) -> Hub {
-    gleaner_hub::start(Config { webhooks_private, ..config(dir, params) }).await.unwrap()
 }
 
 impl Api {

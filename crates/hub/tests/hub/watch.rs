@@ -1,10 +1,12 @@
 //! Live state for pages: what they watch over a WebSocket or as server-sent events.
+use crate::people::Somebody;
 use crate::place::{Api, PATIENCE, Place};
 use crate::worker::{Worker, done_with};
 use futures_util::{SinkExt, StreamExt};
 use gleaner_wire::live::{LiveEvent, Numbered};
 use gleaner_wire::progress::AttemptState;
 use reqwest::StatusCode;
+use serde_json::json;
 use std::collections::VecDeque;
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::Message;
@@ -198,4 +200,16 @@ async fn a_thousand_pages_hear_of_one_worker() {
     assert_eq!(ids.len(), 1, "all of them heard the same event");
     let metrics = place.api.get("/metrics").send().await.unwrap().text().await.unwrap();
     assert!(metrics.contains(&format!("gleaner_live_watchers {PAGES}")), "they are counted");
+}
+
+#[tokio::test]
+async fn a_token_that_may_not_read_watches_what_everybody_may() {
+    let place = Place::new().await;
+    let owner = Somebody::sign_up(&place.api, "owner", &["requester", "provider"]).await;
+    let (reads, submits) =
+        (owner.token(&json!({ "read": true })).await, owner.token(&json!({ "submit": true, "provide": true })).await);
+    let mut page = Page::open(&reads.as_api(), "?watch=jobs,network", true).await;
+    assert_eq!(page.watching().await, (vec!["jobs".to_owned(), "network".to_owned()], Vec::new()));
+    let mut page = Page::open(&submits.as_api(), "?watch=jobs,network", true).await;
+    assert_eq!(page.watching().await, (vec!["network".to_owned()], vec!["unauthorized".to_owned()]));
 }

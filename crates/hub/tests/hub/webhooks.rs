@@ -214,7 +214,7 @@ async fn an_allowance_that_was_taken_back_holds_for_what_waits() {
     let made = make(&place, &json!({ "url": server.url() })).await;
     place.api.submit_array(1, 1).await;
     server.next().await;
-    place.private = false;
+    place.config.webhooks_private = false;
     place.stop_and_start().await;
     let looking = async {
         loop {
