@@ -25,8 +25,17 @@ impl Local {
         Self::with(workers, &[share, &["--no-containers", "--no-blender"]].concat()).await
     }
 
+    /// Starts a hub that believes whom requests say that they come from.
+    pub async fn behind_proxy() -> Result<Self> {
+        Self::started(0, &["--behind-proxy"], &[]).await
+    }
+
     /// Starts a hub and workers with these options and waits until all have joined.
     pub async fn with(workers: u32, share: &[&str]) -> Result<Self> {
+        Self::started(workers, &[], share).await
+    }
+
+    async fn started(workers: u32, hub: &[&str], share: &[&str]) -> Result<Self> {
         let folder = tempfile::tempdir().context("cannot make a folder for the benchmark")?;
         let plan = Plan {
             folder: folder.path().join(STATE),
@@ -34,7 +43,7 @@ impl Local {
             listen: ([127, 0, 0, 1], 0).into(),
             workers,
             // The figures are about the hub, not about the chain; `bench money` has those.
-            hub: ["--chain", "none", "--trust-workers"].map(str::to_owned).into(),
+            hub: ["--chain", "none", "--trust-workers"].iter().chain(hub).map(|option| (*option).to_owned()).collect(),
             share: ["--dedicated"].iter().chain(share).map(|option| (*option).to_owned()).collect(),
             environment: Vec::new(),
         };

@@ -1,4 +1,5 @@
 //! `gleaner bench`: figures about this machine and this build, each beside a floor or a peer measured in the same run.
+mod api;
 mod efficiency;
 mod figure;
 mod floor;
@@ -78,6 +79,12 @@ enum What {
         #[arg(long, default_value_t = 10_000)]
         workers: u32,
     },
+    /// Requests a second that the hub's API answers
+    Api {
+        /// How many requests
+        #[arg(long, default_value_t = 40_000, value_parser = clap::value_parser!(u32).range(1000..))]
+        requests: u32,
+    },
     /// The hub's memory with pages that watch something
     Pages {
         /// How many pages
@@ -124,6 +131,9 @@ enum What {
     /// Hold connections for a measurement
     #[command(hide = true)]
     HoldConnections,
+    /// Answer requests for a measurement
+    #[command(hide = true)]
+    BareRoute,
 }
 
 /// Measures and prints.
@@ -145,6 +155,7 @@ async fn measure(what: &What) -> Result<Vec<Figure>> {
         What::Search { workers } => search::measure(*workers),
         What::Queue { tasks } => memory::measure_queue(*tasks).await,
         What::Idle { workers } => memory::measure_idle(*workers).await,
+        What::Api { requests } => api::measure(*requests).await,
         What::Pages { pages } => pages::measure(*pages).await,
         What::Efficiency { tasks_each } => efficiency::measure(*tasks_each).await,
         What::Provider { image, scene } => provider::measure(image, scene).await,
@@ -154,5 +165,6 @@ async fn measure(what: &What) -> Result<Vec<Figure>> {
         What::Proof { jobs } => proof::measure(*jobs),
         What::Quotes { workers } => quotes::measure(*workers),
         What::HoldConnections => memory::hold_connections().await.map(|()| Vec::new()),
+        What::BareRoute => api::serve_bare_route().await.map(|()| Vec::new()),
     }
 }
