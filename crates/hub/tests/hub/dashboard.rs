@@ -73,7 +73,8 @@ fn read(query: &str) -> Read {
             found.metrics.get_mut(metric.as_ref().unwrap()).unwrap().extend(labels);
             rest = after;
         } else if first.is_ascii_alphabetic() || first == '_' || first == ':' {
-            let length = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == ':')).unwrap_or(rest.len());
+            let length =
+                rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == ':')).unwrap_or(rest.len());
             let (name, after) = rest.split_at(length);
             let next = after.trim_start();
             rest = after;
@@ -82,7 +83,8 @@ fn read(query: &str) -> Read {
                 let labels = next[1..end].split(',').map(|label| label.trim().to_owned());
                 found.grouped.extend(labels.filter(|label| !label.is_empty()));
                 rest = &next[end + 1..];
-            } else if !next.starts_with('(') && !BEFORE_LABELS.iter().any(|word| next.starts_with(&format!("{word} ("))) {
+            } else if !next.starts_with('(') && !BEFORE_LABELS.iter().any(|word| next.starts_with(&format!("{word} (")))
+            {
                 found.metrics.entry(name.to_owned()).or_default();
                 metric = Some(name.to_owned());
             }
@@ -129,7 +131,8 @@ fn family<'a>(series: &'a str, kinds: &BTreeMap<String, String>) -> &'a str {
 
 #[test]
 fn queries_are_read_as_prometheus_reads_them() {
-    let found = read(r#"sum by (le, class) (rate(a_bucket{job=~"x,}y", b != "\"{"}[$__rate_interval])) / max(c) > 1.5e3"#);
+    let found =
+        read(r#"sum by (le, class) (rate(a_bucket{job=~"x,}y", b != "\"{"}[$__rate_interval])) / max(c) > 1.5e3"#);
     let labels = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
     let metrics = BTreeMap::from([("a_bucket".to_owned(), labels(&["job", "b"])), ("c".to_owned(), labels(&[]))]);
     assert_eq!((found.metrics, found.grouped), (metrics, labels(&["le", "class"])));
@@ -152,7 +155,8 @@ async fn the_dashboard_asks_for_what_a_hub_exports_and_shows_all_of_it() {
     let dashboard = dashboard();
     let choices = choices(&dashboard);
     let mut shown = BTreeSet::new();
-    let queries = queries(&dashboard).into_iter().chain(choices.iter().map(|(query, _)| ("a choice".to_owned(), query.clone())));
+    let queries =
+        queries(&dashboard).into_iter().chain(choices.iter().map(|(query, _)| ("a choice".to_owned(), query.clone())));
     for (title, query) in queries {
         let found = read(&query);
         assert!(!found.metrics.is_empty(), "{title}: {query}");
@@ -219,8 +223,13 @@ fn program(name: &str) -> Option<Command> {
 async fn promtool_has_nothing_to_say_about_the_metrics() {
     let Some(mut promtool) = program("promtool") else { return };
     let (_place, _worker, text) = busy().await;
-    let mut child =
-        promtool.args(["check", "metrics"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = promtool
+        .args(["check", "metrics"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
     let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
@@ -291,9 +300,8 @@ impl Prometheus {
 fn port_of(process: u32) -> Option<u16> {
     let files = std::fs::read_dir(format!("/proc/{process}/fd")).ok()?;
     let links = files.filter_map(|file| std::fs::read_link(file.ok()?.path()).ok());
-    let sockets: BTreeSet<String> = links
-        .filter_map(|link| Some(link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.to_owned()))
-        .collect();
+    let sockets: BTreeSet<String> =
+        links.filter_map(|link| Some(link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.to_owned())).collect();
     let table = std::fs::read_to_string(format!("/proc/{process}/net/tcp")).ok()?;
     table.lines().find_map(|line| {
         let cells: Vec<&str> = line.split_whitespace().collect();
