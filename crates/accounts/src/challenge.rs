@@ -1,4 +1,4 @@
-//! Challenges: what a wallet or a passkey is asked to sign. Good once, for a few minutes, for one purpose.
+//! Challenges: what a wallet or a passkey is asked to sign, or a link carries. Good once, for a few minutes, for one purpose.
 //!
 //! A challenge carries its end and a code that only this hub makes, so nothing is remembered when one is handed out, and
 //! strangers who ask for many fill no table. Only used ones are written down, until they would have ended anyway.
@@ -40,6 +40,8 @@ pub(crate) enum Purpose {
     NewPasskey(AccountId),
     /// Somebody signs in with a passkey.
     Passkey,
+    /// Somebody signs in by a link to an account.
+    Link(AccountId),
 }
 
 impl Purpose {
@@ -48,6 +50,7 @@ impl Purpose {
             Self::Wallet(address) => [b"wallet".as_slice(), &address.0].concat(),
             Self::NewPasskey(account) => [b"new passkey".as_slice(), &account.0.to_be_bytes()].concat(),
             Self::Passkey => b"passkey".to_vec(),
+            Self::Link(account) => [b"link".as_slice(), &account.0.to_be_bytes()].concat(),
         }
     }
 }

@@ -7,6 +7,7 @@
 //! | [`passkey`] | WebAuthn: options for the browser, and the checks of what comes back |
 //! | [`wallet`] | EIP-4361 messages and the signatures under them |
 //! | [`totp`] | the second factor: codes by time, and recovery codes |
+//! | [`link`] | links that sign in once, for whoever runs a hub on their own machine |
 //! | [`challenge`] | what is to be signed: single use, expiring, and nothing to remember until it is used |
 //! | [`sign_in`] | how these become a session |
 //! | [`session`] | sessions of browsers, and what protects them from forged requests |
@@ -24,6 +25,7 @@ pub mod challenge;
 mod chance;
 mod error;
 mod key;
+pub mod link;
 pub mod lockout;
 pub mod ownership;
 pub mod passkey;

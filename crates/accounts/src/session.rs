@@ -35,10 +35,12 @@ pub enum Via {
     Wallet,
     /// With a passkey.
     Passkey,
+    /// By a link that the operator made.
+    Link,
 }
 
 impl Via {
-    const ALL: [Self; 4] = [Self::Passphrase, Self::SecondFactor, Self::Wallet, Self::Passkey];
+    const ALL: [Self; 5] = [Self::Passphrase, Self::SecondFactor, Self::Wallet, Self::Passkey, Self::Link];
 
     /// A word for it that stays the same.
     pub fn name(self) -> &'static str {
@@ -47,6 +49,7 @@ impl Via {
             Self::SecondFactor => "second-factor",
             Self::Wallet => "wallet",
             Self::Passkey => "passkey",
+            Self::Link => "link",
         }
     }
 

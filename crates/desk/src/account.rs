@@ -29,6 +29,12 @@ pub(crate) struct Account {
     pub(crate) on_chain: bool,
 }
 
+/// Where a desk in this folder keeps the wallet (`wallet.json`) and the secret (`data`) of an account, for programs on the
+/// same machine that act in its name.
+pub fn folder_of(desk: &Path, id: &str) -> PathBuf {
+    desk.join("accounts").join(user_of(id).as_str())
+}
+
 /// The folder name of an account.
 pub(crate) fn user_of(id: &str) -> User {
     let hash = Hash::of(format!("account at the desk\0{id}").as_bytes()).to_string();
@@ -47,8 +53,21 @@ impl Account {
             true => Address(account.wallet_address().await?.into_array()).to_string(),
             false => format!("{NAME_PREFIX}{name}"),
         };
-        desk.books.note_account(id, &account.payer).await?;
+        if desk.books.payer_of(id).await?.as_ref() != Some(&account.payer) {
+            account.introduce(desk).await?;
+            desk.books.note_account(id, &account.payer).await?;
+        }
         Ok(account)
+    }
+
+    /// Tells the hub whose the wallet is that is kept here: what is ordered with it is the account's there, too.
+    async fn introduce(&self, desk: &Inner) -> Result<(), Error> {
+        // Whom the operator names has no account of the hub, and nothing there to be told of.
+        let Some(number) = self.id.parse().ok().filter(|_| self.on_chain) else { return Ok(()) };
+        match desk.client.add_desk_wallet(number, &self.payer).await {
+            Err(error) if error.is_not_found() => Ok(()),
+            told => Ok(told?),
+        }
     }
 
     /// The account with this id, by the name under which the hub knew it last; none if it was never here.
@@ -59,7 +78,7 @@ impl Account {
 
     fn at(desk: &Inner, id: &str, payer: String, on_chain: bool) -> Self {
         let user = user_of(id);
-        let own = desk.dir.join("accounts").join(user.as_str());
+        let own = folder_of(&desk.dir, id);
         let files = desk.files_dir().join(user.as_str());
         Self { id: id.to_owned(), user, own, files, payer, on_chain }
     }

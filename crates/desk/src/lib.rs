@@ -24,6 +24,7 @@ mod trees;
 mod turns;
 mod wallet;
 
+pub use account::folder_of;
 pub use catalogue::{Form, Format, Kind, Property, PropertyType, TemplateView, TypicalView};
 pub use config::{Config, Limits};
 pub use desk::Desk;

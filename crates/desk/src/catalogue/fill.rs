@@ -83,7 +83,8 @@ impl Template {
         }
         match &pieces[..] {
             [] | [Piece::Plain(_)] => Ok(None),
-            [Piece::Blank(name, less)] => Ok(Some(value(values, name, *less)?.toml())),
+            // What programs are told is text, numbers too.
+            [Piece::Blank(name, less)] if !is_told(&text.at) => Ok(Some(value(values, name, *less)?.toml())),
             several => {
                 let mut whole = String::new();
                 for piece in several {
@@ -166,6 +167,11 @@ fn collect(at: &str, value: &Spanned<DeValue<'_>>, to: &mut Vec<Text>) {
     }
 }
 
+/// Whether a place is a word of a command line or of an environment.
+fn is_told(at: &str) -> bool {
+    matches!(at, "task[].args[]" | "task[].container.command[]") || at.starts_with("task[].container.env.")
+}
+
 /// A text, taken apart at its blanks.
 fn pieces(text: &str) -> Result<Vec<Piece<'_>>, String> {
     let (mut pieces, mut rest) = (Vec::new(), text);
@@ -204,8 +210,8 @@ runtime = "container"
 program = "{{image}}"
 sweep = { lr = "{{rates}}" }
 [task.container]
-command = ["python3", "/in/code/train.py", "--lr", "{lr}", "--name={{title}}", "--epochs={{epochs - 1}}"]
-env = { EPOCHS = "{{ epochs }}x" }
+command = ["python3", "/in/code/train.py", "--lr", "{lr}", "--name={{title}}", "--epochs={{epochs - 1}}", "{{epochs}}"]
+env = { EPOCHS = "{{ epochs }}x", ALONE = "{{epochs}}" }
 gpus = "{{epochs}}"
 network = "{{network}}"
 [[task.input]]
@@ -260,8 +266,9 @@ default = false
         let task = &job.tasks[0];
         assert_eq!(task.program.as_ref().map(ToString::to_string).as_deref(), Some("mine/image"));
         assert_eq!(task.sweep["lr"], ["0.1", "0.3"]);
-        assert_eq!(task.container.command[4..], ["--name=training", "--epochs=6"]);
+        assert_eq!(task.container.command[4..], ["--name=training", "--epochs=6", "7"]);
         assert_eq!((task.container.env["EPOCHS"].as_str(), task.container.gpus), ("7x", Some(7)));
+        assert_eq!(task.container.env["ALONE"], "7");
         let code = task.inputs[0].folder.as_ref().map(ToString::to_string);
         assert_eq!(code.as_deref(), Some("/template-training-1/code"), "its own files lie in its own folder");
     }

@@ -16,8 +16,9 @@ pub(crate) use kind::{HEAD_BYTES, by_head, by_name, image_type};
 pub(crate) use opened::Opened;
 pub(crate) use preview::PREVIEW_BYTES_MAX;
 
+use crate::account::Account;
 use crate::books::Job;
-use crate::{Desk, Error};
+use crate::{Desk, Error, follow};
 
 /// Files of one output that are listed.
 const FILES_MAX: usize = 200;
@@ -89,11 +90,26 @@ impl Desk {
     /// A job, if it is the asker's.
     pub(crate) async fn own(&self, asker: &Asker, job: JobId) -> Result<Own, Error> {
         let account = self.account(asker).await?;
-        let found = self.inner.books.job_of(&account.id, job).await?.ok_or_else(|| no_job(job))?;
         let client = account.client(&self.inner)?;
-        let view = client.job(job).await?;
+        let (found, view) = match self.inner.books.job_of(&account.id, job).await? {
+            Some(found) => (found, client.job(job).await?),
+            None => self.elsewhere(&account, &client, job).await?,
+        };
         let outputs = self.inner.opened.outputs(&client, &view).await?;
         Ok(Own { job: found, client, view, outputs })
+    }
+
+    /// A job that was ordered in the account's name, with its wallet, by another program: from now on it is known here.
+    async fn elsewhere(&self, account: &Account, client: &Client, job: JobId) -> Result<(Job, JobView), Error> {
+        let view =
+            client.job(job).await.map_err(|error| if error.is_not_found() { no_job(job) } else { error.into() })?;
+        if !account.on_chain || view.summary.requester != account.payer {
+            return Err(no_job(job));
+        }
+        follow::adopt(&self.inner, &view.summary).await?;
+        follow::begin(&self.inner, job, &account.id).await?;
+        let found = self.inner.books.job_of(&account.id, job).await?.ok_or_else(|| no_job(job))?;
+        Ok((found, view))
     }
 
     /// Files that a job has delivered so far: of so many elements, from a cursor on.

@@ -5,6 +5,7 @@ mod liar;
 mod money;
 mod report;
 mod scene;
+mod visitor;
 
 use std::cmp::Reverse;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -30,6 +31,7 @@ use crate::watch::Watch;
 use crate::{order, words};
 use money::Money;
 use report::Report;
+use visitor::Visitor;
 
 const WORKERS: u32 = 4;
 /// A processor scores about a thousand; what is many times faster gets more to do.
@@ -54,6 +56,9 @@ pub struct Args {
     /// Address of a chain's node for the money, such as anvil's [default: a chain inside the hub]
     #[arg(long, value_name = "URL")]
     chain: Option<String>,
+    /// Keep the network running afterwards, with all that happened on its page, until Ctrl-C
+    #[arg(long)]
+    stay: bool,
 }
 
 /// Runs the demo.
@@ -84,21 +89,32 @@ pub async fn perform(args: &Args) -> Result<ExitCode> {
         Some(ready) => ready.voter,
         None => wallet::own(&folder.join("hub/chain/faucet.json"))?,
     };
+    let visitor = Visitor::welcome(&mut network, &folder).await?;
     let outcome = tokio::select! {
-        outcome = show(&mut network, args, state.path(), voter) => outcome,
+        outcome = show(&mut network, args, state.path(), voter, &visitor) => outcome,
         () = interrupt.came() => Err(Advice::new("the demo was interrupted", "run it again at any time").into()),
     };
+    if let (Ok(job), true) = (&outcome, args.stay) {
+        tokio::select! {
+            stayed = visitor.stay(*job) => stayed?,
+            () = interrupt.came() => say("ending the workers and the hub"),
+        }
+    }
     network.stop().await?;
-    outcome.map(|()| ExitCode::SUCCESS)
+    outcome.map(|_| ExitCode::SUCCESS)
 }
 
-async fn show(network: &mut Network, args: &Args, scratch: &Path, voter: Account) -> Result<()> {
+/// Shows everything, and says which job rendered the picture.
+async fn show(network: &mut Network, args: &Args, scratch: &Path, voter: Account, visitor: &Visitor) -> Result<JobId> {
     let testing = spinner("the workers test their devices");
     let workers = network.ready().await;
     testing.finish_and_clear();
     let workers = workers?;
     let runtime = choose_runtime(&workers, args.wasm)?;
     introduce(&workers, runtime);
+    if args.stay {
+        visitor.invite("Watch it on a page in your browser", visitor::JOBS).await?;
+    }
     let job_file = scene::unpack(&scratch.join("scene"), runtime)?;
 
     let money = Money::begin(&network.client, &scratch.join("state"), WORKERS, voter).await?;
@@ -107,8 +123,9 @@ async fn show(network: &mut Network, args: &Args, scratch: &Path, voter: Account
     let vote = tokio::spawn(money.vote());
     let passes = passes_factor(&workers);
     let (view, killed) = render_and_kill(network, &money.purse, &draft(&job_file, passes)?).await?;
+    let job = view.summary.id;
     let picture = fetch_picture(&network.client, &view, &scratch.join("first"), &args.out.join(PICTURE)).await?;
-    say(order::told(&settle(&network.client, &money.purse, view.summary.id).await?));
+    say(order::told(&settle(&network.client, &money.purse, job).await?));
     let best = view.workers.iter().max_by_key(|tally| tally.earned).map(|tally| tally.name.clone());
     let mut report = Report::new(view, workers, killed, picture, runtime);
     report.note(withdraw(&money, best.as_deref()).await?);
@@ -134,7 +151,8 @@ async fn show(network: &mut Network, args: &Args, scratch: &Path, voter: Account
     ));
     report.note(liar::show(network, &money, scratch).await?);
     data(&report.render())?;
-    report.check()
+    report.check()?;
+    Ok(job)
 }
 
 /// Has the owner of the worker that earned most withdraw it.
