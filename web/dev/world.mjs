@@ -61,6 +61,7 @@ export function machines() {
       telemetry: worker.state === "offline" ? [] : [{ device: 0, load: worker.state === "busy" ? 0.94 : 0.02, temperature: worker.state === "busy" ? 71 + worker.id * 8 : 43, memory_used: 9.4e9 / (worker.id + 1), watts: worker.state === "busy" ? 312 / (worker.id + 1) : 22 }],
       telemetry_at: now() - 2000,
       price: worker.id === 1 ? "0.18" : "market",
+      paired: worker.id !== 4,
       energy_per_hour: worker.id === 3 ? null : "0.031",
       hours: worker.id === 3 ? "22:00-06:00" : null,
       penalties:

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 
-const PROGRAM = process.env.GLEANER ?? resolve(import.meta.dirname, "../../target/release/gleaner");
+export const PROGRAM = process.env.GLEANER ?? resolve(import.meta.dirname, "../../target/release/gleaner");
 
 async function freePort(): Promise<number> {
   const server = createServer();
@@ -77,7 +77,7 @@ export class Hub {
 
   /** Shares this machine once more, in the name of whose token it is. */
   share(name: string, tokenFile: string): void {
-    const options = ["--dir", join(this.folder, name), "--hub", this.url, "share", "--name", name, "--token-file", tokenFile, "--dedicated", "--no-gpu", "--no-containers", "--no-blender", "--cpu-slots", "2"];
+    const options = ["--dir", join(this.folder, name), "--hub", this.url, "share", "--name", name, "--account-token-file", tokenFile, "--dedicated", "--no-gpu", "--no-containers", "--no-blender", "--cpu-slots", "2"];
     this.machines.push(spawn(PROGRAM, options, { stdio: ["ignore", "ignore", "inherit"] }));
   }
 

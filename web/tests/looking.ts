@@ -17,14 +17,21 @@ export function complaints(page: Page): string[] {
   const found: string[] = [];
   page.on("console", (message) => {
     // A question that is answered with "not signed in" or "not found" is an answer; the browser notes it all the same.
-    if (message.type() === "error" && !/status of 4\d\d/.test(message.text())) found.push(message.text());
+    if (message.type() === "error" && !/status of 4\d\d/.test(message.text())) found.push(`${message.text()} (${message.location().url})`);
   });
   page.on("pageerror", (error) => found.push(String(error)));
   return found;
 }
 
+/** Waits until a page has everything that it asks for when it is opened. */
+export async function expectWhole(page: Page): Promise<void> {
+  await expect(page.getByRole("heading", { level: 1 })).toBeAttached();
+  await expect(page.locator(".waiting")).toHaveCount(0);
+}
+
 /** Runs the accessibility check. */
 export async function expectUsable(page: Page, name: string): Promise<void> {
+  await expectWhole(page);
   await page.evaluate(AXE);
   const violations = await page.evaluate(async (rules) => {
     const { axe } = window as unknown as { axe: { run: (root: Document, options: unknown) => Promise<{ violations: Violation[] }> } };

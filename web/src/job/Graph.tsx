@@ -112,7 +112,7 @@ function Box({ data }: NodeProps<GroupNode>) {
       </p>
       <p className="small faint">
         {extentWords(group.extent)}
-        {group.predicted_micros ? `, about ${spanMicros(group.predicted_micros)} each` : ""}
+        {group.predicted_micros && group.done < group.tasks ? `, about ${spanMicros(group.predicted_micros)} each at speed 1000` : ""}
         {group.saved > 0 ? `, ${group.saved} with a checkpoint` : ""}
       </p>
       <Handle type="source" position={Position.Right} isConnectable={false} />

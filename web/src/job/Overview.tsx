@@ -58,8 +58,8 @@ function Why({ view }: { view: ExplainView }) {
             <ul>
               {waiting.reasons.map((reason) => (
                 <li key={reason.code + reason.text}>
+                  {reason.devices !== null ? <span className="soft">{counted(reason.devices, "device")}: </span> : null}
                   {reason.text}
-                  {reason.devices !== null ? <span className="faint"> ({counted(reason.devices, "device")})</span> : null}
                 </li>
               ))}
             </ul>

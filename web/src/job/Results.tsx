@@ -11,6 +11,7 @@ import { type Column, DataTable } from "../ui/DataTable";
 import { LazyChart } from "../ui/LazyChart";
 import { Answer, Bed, Empty, Switch } from "../ui/parts";
 import { aligned, type Curve, curvesOf, readTable, tableCurves } from "./curves";
+import { nameTask } from "./task";
 import { useLog } from "./useLog";
 
 const IMAGES_MAX = 60;
@@ -43,7 +44,16 @@ export default function Results({ job }: { job: JobView }) {
   );
 }
 
-function Shown({ job, items, pictures, more }: { job: JobView; items: ResultItem[]; pictures: PictureItem[]; more: boolean }) {
+/** A file with the name of its task as the hub writes it elsewhere. */
+type Named = ResultItem & { name: string };
+
+function named(job: JobView, item: ResultItem): Named {
+  const group = job.groups.find((one) => one.name === item.task);
+  return { ...item, name: group ? nameTask(group, item.index) : `${item.task}[${item.index}]` };
+}
+
+function Shown({ job, items: found, pictures, more }: { job: JobView; items: ResultItem[]; pictures: PictureItem[]; more: boolean }) {
+  const items = useMemo(() => found.map((item) => named(job, item)), [job, found]);
   const tiled = new Set(pictures.map((picture) => picture.task));
   const images = items.filter((item) => item.kind === "image" && !tiled.has(item.task));
   const texts = items.filter((item) => (item.kind === "text" || item.kind === "table") && item.bytes <= TEXT_BYTES_MAX);
@@ -80,11 +90,11 @@ function Picture({ picture }: { picture: PictureItem }) {
   );
 }
 
-function nameOf(item: ResultItem): string {
-  return `${item.task}[${item.index}]${item.path ? ` ${item.path}` : ""}`;
+function nameOf(item: Named): string {
+  return `${item.name}${item.path ? ` ${item.path}` : ""}`;
 }
 
-function Images({ images }: { images: ResultItem[] }) {
+function Images({ images }: { images: Named[] }) {
   const shown = images.slice(-IMAGES_MAX);
   return (
     <Bed title="Pictures" lead={images.length > shown.length ? `The newest ${shown.length} of ${images.length}.` : undefined}>
@@ -102,7 +112,7 @@ function Images({ images }: { images: ResultItem[] }) {
   );
 }
 
-function Texts({ job, texts }: { job: JobView; texts: ResultItem[] }) {
+function Texts({ job, texts }: { job: JobView; texts: Named[] }) {
   const [more, setMore] = useState(false);
   const shown = more ? texts : texts.slice(0, TEXTS_MAX);
   return (
@@ -121,14 +131,14 @@ function Texts({ job, texts }: { job: JobView; texts: ResultItem[] }) {
   );
 }
 
-function Text({ job, item }: { job: JobView; item: ResultItem }) {
+function Text({ job, item }: { job: JobView; item: Named }) {
   const text = useQuery({
     queryKey: ["text", job.id, item.task, item.index, item.path],
     queryFn: () => hub.resultText(item),
     staleTime: Number.POSITIVE_INFINITY,
   });
   const table = useMemo(() => (text.data ? readTable(text.data) : null), [text.data]);
-  const curves = table ? tableCurves(table, `${item.task}[${item.index}]`) : [];
+  const curves = table ? tableCurves(table, item.name) : [];
   return (
     <figure className="stack tight">
       <figcaption className="row spread">
@@ -169,8 +179,8 @@ function CurveChart({ curves, by, label }: { curves: Curve[]; by: (curve: Curve)
   return <LazyChart label={label} x={x} xLabel="step" lines={lines} values={values} height={220} />;
 }
 
-function AllFiles({ items }: { items: ResultItem[] }) {
-  const columns = useMemo<Column<ResultItem>[]>(
+function AllFiles({ items }: { items: Named[] }) {
+  const columns = useMemo<Column<Named>[]>(
     () => [
       {
         id: "name",

@@ -38,6 +38,13 @@ export function pays(verdict: Verdict): boolean {
   return PAID[verdict];
 }
 
+const RECOMPUTED: ReadonlySet<Verdict> = new Set<Verdict>(["agreed", "upheld", "refuted", "not_repeatable", "undecided"]);
+
+/** Whether somebody else has computed the result again, whatever came of it. */
+export function isRecomputed(verdict: Verdict): boolean {
+  return RECOMPUTED.has(verdict);
+}
+
 function ceil(part: bigint, whole: bigint): bigint {
   return (part + whole - 1n) / whole;
 }

@@ -20,7 +20,7 @@ export interface Earned {
 }
 
 const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
+export const DAY_MS = 24 * HOUR_MS;
 const HOUR_MICROS = 3_600_000_000n;
 
 /** How long each bar lasts: hours of a few days, days of more. */
@@ -48,6 +48,15 @@ export function together(all: Earned[]): Earned {
     bins.set(bin.at, { at: bin.at, earned: known.earned + bin.earned, energy: known.energy + bin.energy, tasks: known.tasks + bin.tasks });
   }
   return summed([...bins.values()], all.every((one) => one.metered));
+}
+
+/** The same with a bar for every hour or day of the time that is looked at, those without earnings too. */
+export function filled(found: Earned, from: number, to: number, width: number): Earned {
+  if (found.bins.length === 0) return found;
+  const known = new Map(found.bins.map((bin) => [bin.at, bin]));
+  const bins: Bin[] = [];
+  for (let at = Math.floor(from / width) * width; at <= to; at += width) bins.push(known.get(at) ?? { at, earned: 0n, energy: 0n, tasks: 0 });
+  return { ...found, bins };
 }
 
 function summed(bins: Bin[], metered: boolean): Earned {

@@ -24,20 +24,22 @@ export function WorldMap({ regions }: { regions: RegionFigure[] }) {
   const label = regions.map((region) => `${region.region}: ${counted(region.workers, "worker")}`).join(", ");
   return (
     <div className="stack">
-      <svg className="world" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={`Workers by region. ${label || "None now."}`}>
-        <path className="land" d={dots} />
-        {placed.map(({ region, x, y }) => (
-          <g key={region.region} className={region.slots_busy > 0 ? "light working" : "light"}>
-            <circle className="glow" cx={x} cy={y} r={radius(region.slots) * 2} />
-            <circle cx={x} cy={y} r={radius(region.slots)} />
-            {named.has(region.region) ? (
-              <text x={x} y={y - radius(region.slots) - 1.2}>
-                {region.region}
-              </text>
-            ) : null}
-          </g>
-        ))}
-      </svg>
+      {placed.length > 0 ? (
+        <svg className="world" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={`Workers by region. ${label || "None now."}`}>
+          <path className="land" d={dots} />
+          {placed.map(({ region, x, y }) => (
+            <g key={region.region} className={region.slots_busy > 0 ? "light working" : "light"}>
+              <circle className="glow" cx={x} cy={y} r={radius(region.slots) * 2} />
+              <circle cx={x} cy={y} r={radius(region.slots)} />
+              {named.has(region.region) ? (
+                <text x={x} y={y - radius(region.slots) - 1.2}>
+                  {region.region}
+                </text>
+              ) : null}
+            </g>
+          ))}
+        </svg>
+      ) : null}
       <ul className="regions">
         {regions.map((region) => (
           <li key={region.region}>
@@ -50,7 +52,7 @@ export function WorldMap({ regions }: { regions: RegionFigure[] }) {
       </ul>
       {elsewhere.length > 0 ? (
         <p className="faint small">
-          Not on the map, because owners name their regions as they like: {elsewhere.map((region) => region.region).join(", ")}.
+          Owners name their regions as they like. {placed.length > 0 ? "Not on the map" : "A map appears when one is known"}: {elsewhere.map((region) => region.region).join(", ")}.
         </p>
       ) : null}
     </div>

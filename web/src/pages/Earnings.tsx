@@ -4,7 +4,7 @@ import { Link } from "wouter";
 import type { MachineView } from "../api/pending";
 import * as queries from "../api/queries";
 import { EarningsChart } from "../machine/EarningsChart";
-import { binMs, earned, together } from "../machine/earnings";
+import { binMs, DAY_MS, earned, filled, together } from "../machine/earnings";
 import "../machine/machine.css";
 import { type Column, DataTable } from "../ui/DataTable";
 import { Answer, Bed, Empty, Head, Switch, Waiting } from "../ui/parts";
@@ -72,7 +72,7 @@ function All({ machines, days }: { machines: MachineView[]; days: number }) {
   return (
     <div className="stack">
       <Bed title="All machines">
-        <EarningsChart earned={together(found)} />
+        <EarningsChart earned={filled(together(found), Date.now() - days * DAY_MS, Date.now(), binMs(days))} />
       </Bed>
       <Bed flush title="By machine">
         <DataTable rows={found} columns={COLUMNS} id={(line) => String(line.machine.id)} label="Earnings by machine" sorting={[{ id: "earned", desc: true }]} />

@@ -75,6 +75,7 @@ function Shown({ job, tab }: { job: JobView; tab: string }) {
 function Progress({ job }: { job: JobView }) {
   const unchecked = job.groups.reduce((sum, group) => sum + group.unchecked, 0);
   const used = share(units(job.spent), units(job.price_max));
+  const delivered = job.workers.filter((tally) => tally.done > 0).length;
   return (
     <div className="bed job-now">
       <Kernels
@@ -91,10 +92,14 @@ function Progress({ job }: { job: JobView }) {
           unit={`of ${counted(job.tasks, "task")}`}
           note={job.known > 0 ? `${job.known} needed no run: their results were known` : null}
         />
-        <Figure label="Running" tone="straw" value={job.running} unit={job.running === 1 ? "attempt" : "attempts"} note={unchecked > 0 ? `${counted(unchecked, "result")} being checked` : null} />
+        {hasEnded(job) ? (
+          <Figure label="Ran on" tone="straw" value={delivered} unit={delivered === 1 ? "worker" : "workers"} />
+        ) : (
+          <Figure label="Running" tone="straw" value={job.running} unit={job.running === 1 ? "attempt" : "attempts"} note={unchecked > 0 ? `${counted(unchecked, "result")} being checked` : null} />
+        )}
         <Figure label={hasEnded(job) ? "Took" : "Running for"} value={<Lasting from={job.submitted_at} to={job.ended_at} />} note={job.retried > 0 ? `${counted(job.retried, "attempt")} tried again` : "no attempt failed"} />
         <Figure
-          label="Cost so far"
+          label={hasEnded(job) ? "Cost" : "Cost so far"}
           tone={used > 0.9 ? "poppy" : "straw"}
           value={<Money amount={job.spent} />}
           note={

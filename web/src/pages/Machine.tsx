@@ -11,7 +11,7 @@ import { exact, parseAmount } from "../format/amount";
 import { counted, percent, short } from "../format/number";
 import { Device } from "../machine/Device";
 import { EarningsChart } from "../machine/EarningsChart";
-import { binMs, earned } from "../machine/earnings";
+import { binMs, DAY_MS, earned, filled } from "../machine/earnings";
 import "../machine/machine.css";
 import { PauseButton } from "../machine/PauseButton";
 import { hourlyPrice, readHours, standing } from "../machine/standing";
@@ -54,10 +54,14 @@ function Shown({ machine }: { machine: MachineView }) {
         <Bed title="Earnings" lead="The last 30 days. Energy is by the time that tasks ran, at your tariff.">
           <Brought machine={machine} />
         </Bed>
-        <div className="columns">
-          <Price machine={machine} />
-          <Hours machine={machine} />
-        </div>
+        {machine.paired ? (
+          <div className="columns">
+            <Price machine={machine} />
+            <Hours machine={machine} />
+          </div>
+        ) : (
+          <Unpaired machine={machine} />
+        )}
         <Word machine={machine} />
       </div>
     </>
@@ -70,8 +74,20 @@ function Brought({ machine }: { machine: MachineView }) {
   const earnings = useQuery(queries.earnings(machine.id, DAYS));
   return (
     <Answer query={earnings} what="earnings" lines={5}>
-      {(view) => <EarningsChart earned={earned(view, machine.energy_per_hour, binMs(DAYS))} />}
+      {(view) => <EarningsChart earned={filled(earned(view, machine.energy_per_hour, binMs(DAYS)), Date.now() - DAYS * DAY_MS, Date.now(), binMs(DAYS))} />}
     </Answer>
+  );
+}
+
+/** A machine that follows only who sits at it. */
+function Unpaired({ machine }: { machine: MachineView }) {
+  return (
+    <Bed title="Price and schedule">
+      <p>
+        It asks <Money amount={hourlyPrice(machine)} per="h" /> for one slot{machine.hours ? `, and is shared at ${machine.hours}` : ""}. Both are set on the machine itself. To set them here, start it with{" "}
+        <code>--account-token-file</code> and a <Link href="/account/tokens">token</Link> of yours.
+      </p>
+    </Bed>
   );
 }
 

@@ -111,7 +111,7 @@ function Join() {
         </li>
         <li>
           Share it. The hub tests each device before paid work comes:
-          <Command text={`${SHARE} --token-file TOKEN`} />
+          <Command text={`${SHARE} --account-token-file FILE`} />
         </li>
       </ol>
     </Bed>

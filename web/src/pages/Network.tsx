@@ -287,7 +287,7 @@ function Believed({ status }: { status: StatusView | undefined }) {
           <strong>Paid, or paid for</strong>
           <p>
             Right work is paid 85 %, the platform takes 15 %. Wrong work earns nothing and costs stake.
-            {found ? ` Here: ${counted(found.wrong, "wrong answer")} found so far. Checking adds ${percent(found.overhead_per_mille / 1000, 1)} of work, which nobody is billed for.` : ""}
+            {found && found.drawn > 0 ? ` Here: ${counted(found.wrong, "wrong answer")} found so far. Checking adds ${percent(found.overhead_per_mille / 1000, 1)} of work, which nobody is billed for.` : ""}
           </p>
         </li>
       </ol>

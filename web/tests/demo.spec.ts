@@ -1,0 +1,111 @@
+// What a newcomer sees who runs the demo and opens the address that it prints.
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface, type Interface } from "node:readline";
+import { expect, test } from "@playwright/test";
+import { PROGRAM } from "./hub";
+import { complaints, expectToFit, expectUsable, expectWhole, picture } from "./looking";
+
+const LINK = /http:\/\/127\.0\.0\.1:\d+\/welcome\?then=\S+#[0-9a-f]+/;
+
+/** A demo that stays, in a folder of its own. */
+class Demo {
+  private readonly folder = mkdtempSync(join(tmpdir(), "gleaner-demo-page-"));
+  private process: ChildProcess | null = null;
+  private lines: AsyncIterator<string> | null = null;
+  private readonly said: string[] = [];
+
+  start(): void {
+    // The same job everywhere, and no second rendering: what is tested is the page.
+    const child = spawn(PROGRAM, ["demo", "--stay", "--wasm", "--no-reference"], { cwd: this.folder, stdio: ["pipe", "ignore", "pipe"] });
+    this.process = child;
+    const reader: Interface = createInterface({ input: child.stderr as NonNullable<typeof child.stderr> });
+    this.lines = reader[Symbol.asyncIterator]();
+  }
+
+  /** The next link that it prints. */
+  async link(): Promise<string> {
+    for (;;) {
+      const line = await this.lines?.next();
+      if (!line || line.done) throw new Error(`the demo ended without a link:\n${this.said.join("\n")}`);
+      this.said.push(line.value);
+      const link = LINK.exec(line.value)?.[0];
+      if (link) return link;
+    }
+  }
+
+  another(): void {
+    this.process?.stdin?.write("\n");
+  }
+
+  /** Ends it as Ctrl-C does. */
+  async stop(): Promise<number | null> {
+    const child = this.process;
+    if (!child) return null;
+    const ended = new Promise<number | null>((done) => (child.exitCode === null ? child.once("exit", done) : done(child.exitCode)));
+    child.kill("SIGINT");
+    const code = await ended;
+    rmSync(this.folder, { recursive: true, force: true });
+    return code;
+  }
+}
+
+test("a newcomer opens the demo's link and reads what ran where, what it cost and why it can be believed", async ({ browser }) => {
+  test.setTimeout(600_000);
+  const demo = new Demo();
+  demo.start();
+  try {
+    await demo.link();
+    const link = await demo.link();
+    const page = await (await browser.newContext({ colorScheme: "light" })).newPage();
+    const said = complaints(page);
+    await page.goto(link);
+    await expect(page).toHaveURL(/\/jobs\/\d+$/);
+    await expect(page.getByRole("heading", { name: "What ran where" })).toBeVisible();
+    await expect(page.locator(".tallies li")).toHaveCount(4);
+    await expect(page.getByText(/attempts? failed or got lost/)).toBeVisible();
+    await expect(page.locator(".answer-figure")).toHaveText(/0\.\d*[1-9]\d* GLN/);
+    await expect(page.locator(".verdicts")).toContainText(/computed|drawn|nobody else/);
+    await expect(page.getByRole("heading", { name: "worker left" }).or(page.getByText("worker left").first())).toBeVisible();
+    await expectUsable(page, "the demo's job");
+    await picture(page, "demo-job-day");
+    await page.getByRole("link", { name: "Reckon the receipts again, here in your browser" }).click();
+    await expect(page.getByText(/All \d+ receipts hold/)).toBeVisible();
+    await page.getByRole("link", { name: "Results", exact: true }).click();
+    await expect(page.locator("img.mosaic")).toHaveJSProperty("naturalWidth", 960);
+    await picture(page, "demo-results-day");
+    await page.getByRole("link", { name: "My machines" }).click();
+    await expect(page.getByRole("link", { name: "worker-1" })).toBeVisible();
+    await page.getByRole("link", { name: "Jobs", exact: true }).click();
+    await page.getByRole("link", { name: /with a liar among the workers/ }).click();
+    await expect(page.locator(".verdicts .refuted")).toBeVisible();
+    await expectWhole(page);
+    await picture(page, "demo-liar-day");
+    await page.emulateMedia({ colorScheme: "dark" });
+    await picture(page, "demo-liar-night");
+    await page.goto(new URL("/", link).href);
+    await expectWhole(page);
+    await picture(page, "demo-network-night");
+    await page.emulateMedia({ colorScheme: "light" });
+    await page.setViewportSize({ width: 390, height: 844 });
+    await page.goto(new URL("/jobs/1", link).href);
+    await expectWhole(page);
+    await expectToFit(page, "the demo's job");
+    await picture(page, "demo-job-phone");
+    expect(said).toEqual([]);
+
+    // The link was good once. Whoever finds it later is told what to do, and Enter makes another one.
+    const stranger = await (await browser.newContext()).newPage();
+    await stranger.goto(link);
+    await expect(stranger.getByRole("alert")).toContainText("answered before");
+    await expect(stranger).not.toHaveURL(/#/);
+    await expectUsable(stranger, "a used link");
+    demo.another();
+    await stranger.goto(await demo.link());
+    await expect(stranger.getByRole("heading", { name: "What ran where" })).toBeVisible();
+  } finally {
+    expect(await demo.stop()).toBe(0);
+  }
+});
