@@ -201,3 +201,18 @@ fn no_more_workers_than_a_settlement_can_name_work_on_an_order() {
     assert_eq!(network.state(JobId(1)), JobState::Done);
     assert_eq!(network.core.bills(JobId(1)).len(), 200);
 }
+
+#[test]
+fn the_workers_of_a_wallet_are_found_step_by_step() {
+    let mut network = network();
+    network.apply(Event::StakeSeen { provider: PROVIDER, stake: Amount::gln(100) });
+    network.apply(Event::StakeSeen { provider: REQUESTER, stake: Amount::gln(100) });
+    let first = network.join(staked("a"));
+    network.join(Offer { provider: Some(REQUESTER), ..staked("b") });
+    let third = network.join(staked("c"));
+    let wallets = [PROVIDER].into();
+    let (found, rest) = network.core.paid_to(&wallets, WorkerId(0), 2);
+    assert_eq!((found, rest), (vec![first], Some(third)), "two were looked at");
+    assert_eq!(network.core.paid_to(&wallets, third, 2), (vec![third], None));
+    assert_eq!(network.core.paid_to(&wallets, WorkerId(u32::MAX), 2), (vec![], None));
+}

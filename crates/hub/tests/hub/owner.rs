@@ -1,4 +1,5 @@
 //! Whose a worker is: nobody works, lies or earns under an account that has not signed for it.
+use crate::people::Somebody;
 use crate::place::{Api, PATIENCE, config};
 use crate::worker::Connection;
 use ed25519_dalek::SigningKey;
@@ -135,4 +136,23 @@ async fn where_money_is_on_no_chain_nobody_names_an_account() {
     connection.send(&hello).await;
     let reason = connection.refusal().await;
     assert!(reason.contains("on no chain"), "{reason}");
+}
+
+#[tokio::test]
+async fn a_worker_that_is_paid_to_an_accounts_wallet_is_among_its_machines() {
+    let court = Court::new().await;
+    let owner = Somebody::sign_up(&court.api, "owner", &["provider"]).await;
+    let stranger = Somebody::sign_up(&court.api, "stranger", &["provider"]).await;
+    let id = owner.json("/api/v1/session").await["account"]["id"].to_string();
+    let wallet = gleaner_wire::Address(court.owner.address().into_array());
+    let kept = court.api.put(&format!("/api/v1/accounts/{id}/wallets/{wallet}")).send().await.unwrap();
+    assert_eq!(kept.status(), StatusCode::NO_CONTENT);
+    let proof = court.statement(1).sign(&court.owner);
+    let _worker = court.answer(1, court.owner.address(), &proof).await.unwrap();
+    let mine = owner.json("/api/v1/machines").await;
+    assert_eq!(mine["items"].as_array().unwrap().len(), 1, "{mine}");
+    let machine = owner.json("/api/v1/machines/0").await;
+    assert_eq!((&machine["audits"]["stake"], &machine["penalties"]), (&json!("20"), &json!([])));
+    assert_eq!(stranger.json("/api/v1/machines").await["items"], json!([]));
+    assert_eq!(owner.delete("/api/v1/machines/0").await, StatusCode::CONFLICT, "it has not claimed it");
 }
