@@ -230,9 +230,12 @@ class Network:
     def close(self) -> None:
         for account in self.accounts:
             account.http.close()
-        with contextlib.suppress(ProcessLookupError):
-            self.worker.child.send_signal(signal.SIGINT)
+        # Asked twice, a worker leaves at once and takes its containers with it.
+        self.worker.child.send_signal(signal.SIGINT)
+        self.worker.child.send_signal(signal.SIGINT)
+        with contextlib.suppress(subprocess.TimeoutExpired):
             self.worker.child.wait(30)
+        self.worker.kill()
         self.hub.kill()
         shutil.rmtree(self.folder, ignore_errors=True)
 

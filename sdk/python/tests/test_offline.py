@@ -17,7 +17,7 @@ import cloudpickle
 import pytest
 
 import gleaner_net as gn
-from gleaner_net import bundle, codec, errors, image, job, job_file, runner, settings, toml, views
+from gleaner_net import bundle, call, codec, errors, image, job, job_file, runner, settings, toml, views
 from gleaner_net.call import Reading
 from gleaner_net.files import Tree, below
 from gleaner_net.job_file import Options, Places
@@ -395,6 +395,13 @@ def test_what_cannot_be_pickled_is_said_before_anything_is_sent() -> None:
 
 def test_the_runner_is_read_by_old_pythons_too() -> None:
     ast.parse(Path(runner.__file__).read_text(), feature_version=(3, 7))
+
+
+def test_values_are_put_back_into_the_order_of_their_calls() -> None:
+    came = [(2, "c"), (0, "a"), (1, "b"), (3, "d")]
+    sorting, taking = call._Sorting(True), call._Sorting(False)
+    assert [list(sorting.put(*one)) for one in came] == [[], ["a"], ["b", "c"], ["d"]]
+    assert [value for one in came for value in taking.put(*one)] == ["c", "a", "b", "d"]
 
 
 # Errors and views.
