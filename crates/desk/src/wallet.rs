@@ -64,9 +64,8 @@ impl HistoryLine {
 }
 
 /// How much to withdraw.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
-#[schema(as = Portion)]
 pub(crate) enum Portion {
     /// So much.
     Some(Amount),
@@ -87,6 +86,7 @@ pub(crate) struct Deposit {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Withdrawal {
     /// How much, or `all`.
+    #[schema(value_type = String)]
     pub(crate) amount: Portion,
     /// Who gets it; none: the account's own wallet.
     #[serde(default)]

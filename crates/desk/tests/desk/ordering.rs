@@ -16,12 +16,14 @@ async fn a_quote_has_three_choices_and_sends_nothing() {
     for choice in quote["choices"].as_array().expect("a list") {
         assert_eq!((&choice["price"], &choice["rests_on"]), (&json!(null), &0.into()), "nothing is known");
         assert!(choice["why"].as_str().is_some_and(|why| why.contains("no worker could take `a`")), "{choice}");
+        assert_eq!((&choice["sure"], &choice["binding"]), (&"unknown".into(), &json!(null)));
     }
     assert_eq!(ada.get("/datasets").await.ok().json(), json!([]), "nothing was sent");
     let with_quote = |job: &str| json!({ "job": job, "folder": "scene", "quote": quote["quote"] });
     let another = ada.post_with_key("/desk/jobs", "k", &with_quote(&JOB.replace("\"x\"", "\"y\""))).await;
     another.refused(409, "other-quote");
-    ada.post_with_key("/desk/jobs", "k", &with_quote(JOB)).await.ok();
+    let ordered = ada.post_with_key("/desk/jobs", "k", &with_quote(JOB)).await.ok().json();
+    assert_eq!(ordered["reserved"], "1", "the job's own cap holds");
 }
 
 #[tokio::test(flavor = "multi_thread")]

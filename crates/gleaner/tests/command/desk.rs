@@ -150,17 +150,36 @@ fn a_job_from_the_desk_is_run_opened_paid_for_and_invoiced() {
     let files = archived(&archive.body);
     assert_eq!((files.len(), &files["square/19"][..]), (20, &b"20"[..]));
 
-    let quote =
-        ada.send("POST", "/desk/quote", |request| request.json(&json!({ "job": ARRAY, "folder": "work" }))).ok().json();
-    for choice in quote["choices"].as_array().expect("a list") {
-        assert!(amount(&choice["price"]) > 0 && choice["finish_ms"][1].as_u64().is_some(), "{choice}");
-        assert_eq!(choice["rests_on"], 20);
-    }
     let history = ada.get("/desk/wallet/history").ok().json();
     let kinds: Vec<&str> =
         history["items"].as_array().expect("a list").iter().filter_map(|line| line["kind"].as_str()).collect();
     assert_eq!(kinds, ["refunded", "locked", "deposited", "received"]);
     assert!(network.run(&["hub", "reconcile"]).succeeded().stdout.contains("the books and the chain agree"));
+}
+
+#[test]
+fn an_order_on_the_chain_locks_exactly_the_quoted_price() {
+    let network = Network::with_chain(1);
+    let ada = Person::new(&network, "ada");
+    ada.put("/files/work/program.wasm", programs::echo());
+    ada.settled(ada.submit(ARRAY));
+    let next = ARRAY.replace("1..20", "21..40");
+    let wanted = json!({ "job": next, "folder": "work" });
+    let quote = ada.send("POST", "/desk/quote", |request| request.json(&wanted)).ok().json();
+    let choices = quote["choices"].as_array().expect("a list");
+    let cheap = choices.iter().find(|choice| choice["name"] == "cheap").expect("three choices");
+    assert_eq!(cheap["rests_on"], 20);
+    let binding = amount(&cheap["binding"]["price"]);
+    let wanted = json!({ "job": next, "folder": "work", "quote": quote["quote"], "choice": "cheap" });
+    let ordered = ada.send("POST", "/desk/jobs", |request| request.header("idempotency-key", "q").json(&wanted));
+    let ordered = ordered.ok().json();
+    assert_eq!(amount(&ordered["reserved"]), binding);
+    let invoice = ada.settled(JobId(ordered["job"].as_u64().expect("a job")));
+    assert_eq!((amount(&invoice["cap"]), &invoice["state"]), (binding, &"done".into()));
+    let lines = ada.get("/desk/wallet/history").ok().json();
+    let locked = lines["items"].as_array().expect("a list").iter().find(|line| line["kind"] == "locked");
+    assert_eq!(amount(&locked.expect("it was locked")["amount"]), binding + binding / 10, "the price and its bond");
+    assert_eq!(amount(&invoice["paid"]) + amount(&invoice["refunded"]), binding + binding / 10, "{invoice}");
 }
 
 #[test]
@@ -232,4 +251,56 @@ fn a_template_of_the_catalogue_learns_what_it_costs() {
     assert_eq!((&shown["runs"], &shown["typical"]["cost"]), (&1.into(), &invoice["paid"]));
     let opened = ada.get(&format!("/desk/jobs/{job}/results/primes/0/output")).ok();
     assert_eq!(opened.body, b"168\n", "so many primes are below a thousand");
+}
+
+/// What each element says is its number; what is filled in is only read.
+const TEMPLATE: &str = r#"name = "{{title}}"
+[[task]]
+name = "count"
+runtime = "wasm"
+program = "program.wasm"
+args = ["{index}"]
+each = "1..{{count}}"
+[[task.input]]
+name = "data"
+file = "{{data}}"
+"#;
+
+#[test]
+fn a_published_template_is_run_by_others_and_learns_from_all_of_them() {
+    let network = Network::start(1);
+    let (ada, bob, eve) = (Person::new(&network, "ada"), Person::new(&network, "bob"), Person::new(&network, "eve"));
+    ada.put("/files/work/program.wasm", programs::echo());
+    let publication = json!({
+        "name": "counting", "title": "Counting", "kind": "sweep", "about": "Counts.", "job": TEMPLATE,
+        "files": ["program.wasm"], "folder": "work",
+        "inputs": {
+            "properties": {
+                "title": { "type": "string", "title": "Title", "default": "counting" },
+                "count": { "type": "integer", "title": "How far", "minimum": 1, "maximum": 100 },
+                "data": { "type": "file", "title": "Data" },
+            },
+            "required": ["count", "data"],
+        },
+    });
+    ada.send("POST", "/catalogue", |request| request.json(&publication)).ok();
+    let run = |person: &Person<'_>, count: u32| {
+        person.put("/files/mine/data.txt", format!("of {}", person.name).into_bytes());
+        let inputs = json!({ "inputs": { "count": count, "data": "mine/data.txt" } });
+        let rendered = person.send("POST", "/catalogue/counting/render", |request| request.json(&inputs)).ok().json();
+        let wanted = json!({ "job": rendered["job"] });
+        let answer = person.send("POST", "/desk/jobs", |request| request.header("idempotency-key", "k").json(&wanted));
+        let job = JobId(answer.ok().json()["job"].as_u64().expect("a job"));
+        let invoice = person.settled(job);
+        assert_eq!((&invoice["template"], &invoice["state"]), (&"counting".into(), &"done".into()));
+        let opened = person.get(&format!("/desk/jobs/{job}/results/count/{}/output", count - 1)).ok();
+        assert_eq!(opened.body, count.to_string().as_bytes());
+        amount(&invoice["paid"])
+    };
+    let mut costs = [run(&bob, 2), run(&eve, 9), run(&ada, 4)];
+    costs.sort_unstable();
+    let shown = bob.get("/catalogue/counting").ok().json();
+    assert_eq!((&shown["runs"], &shown["author"]), (&3.into(), &"ada".into()));
+    assert_eq!(amount(&shown["typical"]["cost"]), costs[1], "the middle of what it cost: {costs:?}");
+    assert!(shown["typical"]["time_ms"].as_u64().is_some_and(|time| time > 0), "{shown}");
 }
