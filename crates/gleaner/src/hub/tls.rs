@@ -15,9 +15,8 @@ pub struct Args {
     /// The private key of that certificate (PEM)
     #[arg(long, value_name = "FILE", requires = "tls_cert", help_heading = "Encryption")]
     tls_key: Option<PathBuf>,
-    /// Encrypt with a certificate for this name, asked for and renewed by the hub itself; may be repeated.
-    ///
-    /// The authority must reach the hub under this name at port 443.
+    /// Encrypt with a certificate for this name, asked for and renewed by the hub itself, which has to be reached under it at
+    /// port 443; may be repeated
     #[arg(long, value_name = "DOMAIN", group = "certificate", help_heading = "Encryption")]
     acme: Vec<String>,
     /// Whom the authority can write to, such as mailto:ada@example.org
