@@ -59,6 +59,7 @@ pub(super) struct Said {
     request_body(content = Vec<u8>, content_type = "application/octet-stream", description = "The list of its chunks: 32 bytes for each, the root first"),
     responses(
         (status = 201, description = "It is kept"),
+        (status = 404, description = "`not-found`: there is no such job"),
         (status = 409, description = "`incomplete`: chunks are missing, or the root is not the first"),
         (status = 507, description = "`storage`: there is no room")
     ),
