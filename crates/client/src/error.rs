@@ -205,9 +205,29 @@ impl Error {
 }
 
 /// Why the other side's certificate was not believed, if that is what an error is about.
-fn distrust(error: &(dyn std::error::Error + 'static)) -> Option<rustls::Error> {
+fn distrust<'a>(mut error: &'a (dyn std::error::Error + 'static)) -> Option<rustls::Error> {
     // Streams hand errors on inside of theirs, which do not name them as their source.
-    let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-    let error = inner.and_then(|inner| inner.downcast_ref()).or_else(|| error.downcast_ref::<rustls::Error>())?;
+    while let Some(inner) = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+        let inner: &'a (dyn std::error::Error + 'static) = inner;
+        error = inner;
+    }
+    let error = error.downcast_ref::<rustls::Error>()?;
     matches!(error, rustls::Error::InvalidCertificate(_)).then(|| error.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_certificate_that_is_not_believed_is_told_from_silence() {
+        let distrust = || rustls::Error::InvalidCertificate(rustls::CertificateError::UnknownIssuer);
+        let nested = io::Error::other(io::Error::other(distrust()));
+        for error in [Error::unreachable("hub", distrust()), Error::unreachable("hub", nested)] {
+            assert!(matches!(&error, Error::Untrusted { .. }), "{error:?}");
+            assert!(!error.is_transient() && error.help().is_some_and(|help| help.contains("--hub-ca")));
+        }
+        let silence = Error::unreachable("hub", io::Error::other(rustls::Error::HandshakeNotComplete));
+        assert!(matches!(silence, Error::Unreachable { .. }));
+    }
 }
