@@ -59,8 +59,9 @@ impl Args {
 /// Starts the log: what `GLEANER_LOG` asks for, or as much as the command line does.
 pub fn start_log(verbose: u8, format: LogFormat) {
     let level = match verbose {
-        // A machine that serves until its command ends has nothing to say about that.
-        0 => "warn,iroh::socket=off",
+        // A machine that serves until its command ends has nothing to say about that; and what was wrong with a certificate
+        // is in the error.
+        0 => "warn,iroh::socket=off,rustls_platform_verifier=off",
         1 => "info",
         2.. => "debug",
     };
