@@ -25,6 +25,20 @@ pub fn exported(text: &str) -> (BTreeMap<String, String>, BTreeMap<String, BTree
     (kinds, labels)
 }
 
+/// What the page says of each metric: its kind and its labels.
+pub fn described() -> BTreeMap<String, (String, BTreeSet<String>)> {
+    let page = std::fs::read_to_string(PAGE).unwrap();
+    let mut described = BTreeMap::new();
+    for row in page.lines().filter(|line| line.starts_with("| `")) {
+        let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
+        let name = cells[0].trim_matches('`').to_owned();
+        let labels = cells[2].split(',').map(|label| label.trim().trim_matches('`').to_owned());
+        assert!(!cells[3].is_empty(), "{name} means something");
+        described.insert(name, (cells[1].to_owned(), labels.filter(|label| !label.is_empty()).collect()));
+    }
+    described
+}
+
 #[tokio::test]
 async fn the_page_names_every_metric_and_no_other() {
     let place = Place::new().await;
@@ -33,21 +47,13 @@ async fn the_page_names_every_metric_and_no_other() {
     worker.work(3).await;
     let text = place.api.get("/metrics").send().await.unwrap().text().await.unwrap();
     let (kinds, labels) = exported(&text);
-    let page = std::fs::read_to_string(PAGE).unwrap();
-    let rows = page.lines().filter(|line| line.starts_with("| `"));
-    let mut described = BTreeMap::new();
-    for row in rows {
-        let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
-        let name = cells[0].trim_matches('`').to_owned();
-        let named: BTreeSet<String> =
-            cells[2].split(',').map(|name| name.trim().trim_matches('`').to_owned()).collect();
-        let named: BTreeSet<String> = named.into_iter().filter(|name| !name.is_empty()).collect();
-        if let Some(found) = labels.get(&name) {
-            assert_eq!(*found, named, "labels of {name}");
+    let described = described();
+    for (name, (_, named)) in &described {
+        if let Some(found) = labels.get(name) {
+            assert_eq!(found, named, "labels of {name}");
         }
-        assert!(!cells[3].is_empty(), "{name} means something");
-        described.insert(name, cells[1].to_owned());
     }
+    let described: BTreeMap<String, String> = described.into_iter().map(|(name, (kind, _))| (name, kind)).collect();
     assert_eq!(described, kinds);
     for line in text.lines().filter(|line| !line.starts_with('#')) {
         let value = line.rsplit(' ').next().unwrap();
