@@ -7,7 +7,9 @@ import { hasEnded } from "../live/merge";
 import { Answer, Bed } from "../ui/parts";
 import { useNowEvery } from "../ui/now";
 import { Pill, When } from "../ui/words";
+import { Mosaic } from "./Mosaic";
 import { Summary } from "./Summary";
+import { tilesOf } from "./task";
 
 const Graph = lazy(() => import("./Graph"));
 
@@ -15,6 +17,7 @@ export default function Overview({ job }: { job: JobView }) {
   return (
     <div className="stack">
       {hasEnded(job) ? <Summary job={job} /> : null}
+      {job.groups.some((group) => tilesOf(group.extent)) ? <Mosaics job={job} /> : null}
       <Bed title="Tasks" lead={graphLead(job)} flush>
         <Suspense fallback={<div className="graph" />}>
           <Graph job={job} />
@@ -24,6 +27,12 @@ export default function Overview({ job }: { job: JobView }) {
       {job.failures.length > 0 ? <Failures job={job} /> : null}
     </div>
   );
+}
+
+/** Pictures out of tiles, which fill up as those come. */
+function Mosaics({ job }: { job: JobView }) {
+  const pictures = useQuery(queries.results(job.id)).data?.pictures ?? [];
+  return pictures.map((picture) => <Mosaic key={picture.task} picture={picture} />);
 }
 
 function graphLead(job: JobView): string {

@@ -5,12 +5,13 @@ import * as hub from "../api/hub";
 import type { PictureItem, ResultItem } from "../api/views";
 import * as queries from "../api/queries";
 import type { JobView } from "../api/views";
-import { bytes, counted } from "../format/number";
+import { bytes } from "../format/number";
 import { hasEnded } from "../live/merge";
 import { type Column, DataTable } from "../ui/DataTable";
 import { LazyChart } from "../ui/LazyChart";
 import { Answer, Bed, Empty, Switch } from "../ui/parts";
 import { aligned, type Curve, curvesOf, readTable, tableCurves } from "./curves";
+import { Mosaic } from "./Mosaic";
 import { nameTask } from "./task";
 import { useLog } from "./useLog";
 
@@ -60,7 +61,7 @@ function Shown({ job, items: found, pictures, more }: { job: JobView; items: Res
   return (
     <>
       {pictures.map((picture) => (
-        <Picture key={picture.task} picture={picture} />
+        <Mosaic key={picture.task} picture={picture} />
       ))}
       {images.length > 0 ? <Images images={images} /> : null}
       {texts.length > 0 ? <Texts job={job} texts={texts} /> : null}
@@ -77,16 +78,6 @@ function Shown({ job, items: found, pictures, more }: { job: JobView; items: Res
         <AllFiles items={items} />
       </Bed>
     </>
-  );
-}
-
-/** A picture out of tiles. Its address changes with each tile, so that it fills up while one looks. */
-function Picture({ picture }: { picture: PictureItem }) {
-  const join = picture.href.includes("?") ? "&" : "?";
-  return (
-    <Bed title={`Picture of ${picture.task}`} lead={`${picture.done} of ${counted(picture.tiles, "tile")} are here.`}>
-      <img className="mosaic" src={`${picture.href}${join}done=${picture.done}`} alt={`${picture.task}, ${picture.done} of ${picture.tiles} tiles`} />
-    </Bed>
   );
 }
 

@@ -14,16 +14,20 @@ export default function Welcome() {
   const [error, setError] = useState<unknown>(null);
   const begun = useRef(false);
   useEffect(() => {
-    if (begun.current) return;
-    begun.current = true;
-    const code = location.hash.slice(1);
-    history.replaceState(null, "", location.pathname + location.search);
     const come = async () => {
+      const code = location.hash.slice(1);
+      history.replaceState(null, "", location.pathname + location.search);
+      setError(null);
       await hub.signInByLink(code);
       await enter();
       go(then, { replace: true });
     };
-    come().catch(setError);
+    const begin = () => void come().catch(setError);
+    if (!begun.current) begin();
+    begun.current = true;
+    // Another link that is opened in the same tab loads nothing anew.
+    window.addEventListener("hashchange", begin);
+    return () => window.removeEventListener("hashchange", begin);
   }, [then, go]);
   return (
     <div className="gate">
