@@ -129,7 +129,9 @@ impl Error {
                 "if its certificate is from an authority of your own, name that one's certificate with --hub-ca FILE; \
                  otherwise somebody may be in between: ask the hub's operator",
             ),
-            Self::NoTls(_) => Some("install the system's certificates (Debian: apt install ca-certificates), or use --hub-ca FILE"),
+            Self::NoTls(_) => {
+                Some("install the system's certificates (Debian: apt install ca-certificates), or use --hub-ca FILE")
+            }
             Self::NoKeys(_) => Some("use the state folder (--dir) from which the job was submitted"),
             Self::Address { .. }
             | Self::Authorities { .. }

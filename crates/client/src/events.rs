@@ -78,7 +78,8 @@ impl Events {
         bearer.set_sensitive(true);
         request.headers_mut().insert("authorization", bearer);
         let limits = WebSocketConfig::default().max_message_size(Some(EVENT_BYTES_MAX));
-        let dialled = tokio_tungstenite::connect_async_tls_with_config(request, Some(limits), true, Some(hub.connector()));
+        let dialled =
+            tokio_tungstenite::connect_async_tls_with_config(request, Some(limits), true, Some(hub.connector()));
         let dialled = tokio::time::timeout(SILENCE_MAX, dialled).await;
         let dialled = dialled.map_err(|silence| Error::unreachable(url, silence))?;
         let (socket, _) = dialled.map_err(|error| socket_error(url, error))?;

@@ -8,6 +8,7 @@ use utoipa::{PartialSchema, ToSchema};
 
 use crate::check::{CheckFile, CheckKind};
 use crate::job_file::Source;
+use crate::machine::PricePolicy;
 use crate::output::Encoded;
 use crate::{DeviceClass, Output};
 
@@ -34,6 +35,14 @@ impl PartialSchema for DeviceClass {
 }
 
 impl ToSchema for DeviceClass {}
+
+impl PartialSchema for PricePolicy {
+    fn schema() -> RefOr<Schema> {
+        text("GLN an hour of one card or processor slot, or `market` to follow what others ask.", "0.36")
+    }
+}
+
+impl ToSchema for PricePolicy {}
 
 impl PartialSchema for Source {
     fn schema() -> RefOr<Schema> {

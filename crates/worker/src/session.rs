@@ -8,6 +8,7 @@ use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
 use gleaner_client::{HubAddress, Token};
 use gleaner_wire::api::Problem;
+use gleaner_wire::machine::MachineReport;
 use gleaner_wire::{
     Finished, HELD_MAX, MESSAGE_BYTES_MAX, Millis, Offer, Outcome, PROTOCOL, ToHub, ToWorker, WorkerId, WorkerKey,
     decode, encode,
@@ -38,6 +39,8 @@ const FAREWELL_TIME_MAX: Duration = Duration::from_secs(2);
 const LOG_PAUSE: Duration = Duration::from_millis(5);
 /// How often the hub is told what this machine holds of datasets and images, if that has changed.
 const HOLDINGS_TIME: Duration = Duration::from_secs(5);
+/// How often it is told how the machine does although nothing has changed, so that its owner sees that this is so.
+const REPORT_TIME: Duration = Duration::from_secs(30);
 const BUFFER_BYTES: usize = 8 * 1024;
 /// Heartbeats that may go unanswered before the connection counts as dead.
 const UNANSWERED_MAX: u32 = 3;
@@ -250,7 +253,8 @@ impl Sessions<'_> {
         let mut pieces = VecDeque::new();
         let mut beats = interval(heartbeat);
         beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let (mut holdings, mut told, mut reported) = (interval(HOLDINGS_TIME), Vec::new(), None);
+        let (mut holdings, mut told) = (interval(HOLDINGS_TIME), Vec::new());
+        let mut reported: Option<(MachineReport, Instant)> = None;
         holdings.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut resting = self.agent.resting.subscribe();
         let mut prices = self.agent.prices.subscribe();
@@ -282,9 +286,11 @@ impl Sessions<'_> {
                         send(&mut sink, &ToHub::Holds(held)).await?;
                     }
                     let report = self.agent.steering.report();
-                    if reported.as_ref() != Some(&report) {
+                    let is_old =
+                        |(before, at): &(MachineReport, Instant)| *before != report || at.elapsed() >= REPORT_TIME;
+                    if reported.as_ref().is_none_or(is_old) {
                         send(&mut sink, &ToHub::Machine(report.clone())).await?;
-                        reported = Some(report);
+                        reported = Some((report, Instant::now()));
                     }
                 }
                 Ok(()) = resting.changed() => {
