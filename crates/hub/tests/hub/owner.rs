@@ -152,7 +152,8 @@ async fn a_worker_that_is_paid_to_an_accounts_wallet_is_among_its_machines() {
     let mine = owner.json("/api/v1/machines").await;
     assert_eq!(mine["items"].as_array().unwrap().len(), 1, "{mine}");
     let machine = owner.json("/api/v1/machines/0").await;
-    assert_eq!((&machine["audits"]["stake"], &machine["penalties"]), (&json!("20"), &json!([])));
+    let paid = machine["offer"]["provider"].as_str().unwrap().to_lowercase();
+    assert_eq!((paid, &machine["penalties"]), (wallet.to_string().to_lowercase(), &json!([])));
     assert_eq!(stranger.json("/api/v1/machines").await["items"], json!([]));
     assert_eq!(owner.delete("/api/v1/machines/0").await, StatusCode::CONFLICT, "it has not claimed it");
 }
