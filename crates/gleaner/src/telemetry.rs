@@ -13,7 +13,7 @@ pub struct Args {
     #[arg(long, value_name = "URL", env = "OTEL_EXPORTER_OTLP_ENDPOINT", hide_env = true)]
     otlp: Option<String>,
     /// How lines on stderr are written
-    #[arg(long, value_name = "text|json", default_value_t, value_enum, hide_possible_values = true)]
+    #[arg(long, value_name = "HOW", default_value_t, value_enum)]
     log_format: LogFormat,
 }
 

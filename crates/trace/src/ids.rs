@@ -119,7 +119,7 @@ mod tests {
     fn ids_stay_what_they_are() {
         let trace = trace_id(&HUB, JobId(1));
         assert_eq!(trace.to_string(), "7590d3209c302d6e7ea1b863c05ba933");
-        assert_eq!(Stage::Attempt(AttemptId(5)).id(trace).to_string(), "PINNED_SPAN");
+        assert_eq!(Stage::Attempt(AttemptId(5)).id(trace).to_string(), "d7f4543753ce1f23");
     }
 
     #[test]
