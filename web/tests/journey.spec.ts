@@ -255,9 +255,10 @@ test("two-factor is turned on with a code, and asked for at the next sign-in", a
   const recovery = await page.locator(".codes li").first().innerText();
   await page.getByRole("button", { name: "I have them" }).click();
   await page.getByRole("button", { name: "Sign out" }).click();
+  await expect(page.getByText("You are signed out.")).toBeVisible();
   await page.goto(`${hub.url}/sign-in`);
   await page.getByLabel("Name").fill(NAME);
-  await page.getByLabel("Passphrase").fill(PASSPHRASE);
+  await page.getByRole("textbox", { name: "Passphrase" }).fill(PASSPHRASE);
   await page.getByRole("button", { name: "Sign in", exact: true }).click();
   await page.getByLabel("Code from your authenticator").fill(recovery);
   await page.getByRole("button", { name: "Sign in", exact: true }).click();

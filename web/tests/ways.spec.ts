@@ -24,6 +24,7 @@ test("a passkey signs in where a passphrase did before", async ({ page }) => {
   await page.getByRole("button", { name: "Add a passkey" }).click();
   await expect(page.getByText("laptop")).toBeVisible();
   await page.getByRole("button", { name: "Sign out" }).click();
+  await expect(page.getByText("You are signed out.")).toBeVisible();
   await page.goto(`${place}/sign-in`);
   await page.getByRole("button", { name: "With a passkey" }).click();
   await expect(page.getByRole("heading", { name: "Jobs" })).toBeVisible();

@@ -128,7 +128,7 @@ impl Desk {
                 let package = client.pack(&draft, None, Way::Hub, |_, _| {}).await.map_err(hidden)?;
                 drop(packing);
                 match &purse {
-                    None => Ok(ordered(client.send(&package, None).await.map_err(hidden)?, None)),
+                    None => Ok(ordered(&client.send(&package, None).await.map_err(hidden)?, None)),
                     Some(purse) => self.pay(&client, purse, &package).await,
                 }
             })
@@ -157,7 +157,7 @@ impl Desk {
         let covered = Covered::by(purse, package, || {}).await?;
         let (order, deposited) = (covered.id.to_string(), covered.deposited);
         let submitted = covered.send(client, package).await?;
-        Ok(Ordered { deposited, ..ordered(submitted, Some(order)) })
+        Ok(Ordered { deposited, ..ordered(&submitted, Some(order)) })
     }
 
     /// Does something that spends at most so much, if the asker's token may. The hub keeps what tokens spend, however they do;
@@ -202,8 +202,8 @@ fn cap(budget: &mut Budget, purse: Option<&Purse>) -> Amount {
     *budget.price_max.get_or_insert(default)
 }
 
-fn ordered(submitted: Submitted, order: Option<String>) -> Ordered {
-    let Submitted { job, tasks, reserved } = submitted;
+fn ordered(submitted: &Submitted, order: Option<String>) -> Ordered {
+    let &Submitted { job, tasks, reserved } = submitted;
     Ordered { job, tasks, reserved, deposited: Amount::ZERO, order }
 }
 

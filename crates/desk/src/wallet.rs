@@ -57,8 +57,8 @@ pub(crate) struct HistoryLine {
 }
 
 impl HistoryLine {
-    fn of(entry: Entry, time: u64) -> Self {
-        let Entry { block, transaction, index, kind, amount, with } = entry;
+    fn of(entry: &Entry, time: u64) -> Self {
+        let &Entry { block, transaction, index, kind, amount, with } = entry;
         Self { time, block, transaction, index, kind, amount, with }
     }
 }
@@ -143,7 +143,7 @@ impl Desk {
                 }
             };
             times.insert(entry.block, time);
-            lines.push(HistoryLine::of(entry, time));
+            lines.push(HistoryLine::of(&entry, time));
         }
         Ok(lines)
     }

@@ -2,7 +2,7 @@ import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tansta
 import { useMemo } from "react";
 import * as hub from "../api/hub";
 import { words } from "../api/http";
-import type { SecurityEvent } from "../api/pending";
+import type { SecurityEvent } from "../api/views";
 import * as queries from "../api/queries";
 import { say } from "../app/toast";
 import { moment } from "../format/time";

@@ -3,7 +3,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import * as hub from "../api/hub";
 import { words } from "../api/http";
-import type { Session } from "../api/pending";
+import type { Session } from "../api/views";
 import * as queries from "../api/queries";
 import { say } from "../app/toast";
 import { Answer, Bed, Copy, Field, Trouble } from "../ui/parts";

@@ -2,7 +2,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import * as hub from "../api/hub";
 import { words } from "../api/http";
-import type { Scope, Scopes, TokenView } from "../api/pending";
+import type { Scope, Scopes, TokenView } from "../api/views";
 import * as queries from "../api/queries";
 import { say } from "../app/toast";
 import { parseAmount } from "../format/amount";

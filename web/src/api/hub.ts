@@ -1,6 +1,6 @@
 // Every route that the page uses. No other module knows an address.
 import { address, ask, type Asked, call, callAt, part, parts, question, Refusal, refusal, send } from "./http";
-import type * as pending from "./pending";
+
 import type * as views from "./views";
 
 const post = (json: unknown = {}, headers?: Record<string, string>): Asked => ({ method: "POST", json, headers });
@@ -8,9 +8,9 @@ const remove: Asked = { method: "DELETE" };
 
 // Signing in
 
-export async function session(): Promise<pending.Session | null> {
+export async function session(): Promise<views.Session | null> {
   try {
-    return await ask<pending.Session>("/session");
+    return await ask<views.Session>("/session");
   } catch (error) {
     if (error instanceof Refusal && error.status === 401) return null;
     throw error;
@@ -31,11 +31,11 @@ export const passkeySignIn = (credential: unknown) => ask<unknown>("/session/pas
 
 // The account
 
-export const wallets = () => ask<views.Page<pending.LinkedWallet>>("/account/wallets");
+export const wallets = () => ask<views.Page<views.LinkedWallet>>("/account/wallets");
 export const linkWallet = (message: string, signature: string) =>
   ask<unknown>("/account/wallets", post({ message, signature }));
 export const unlinkWallet = (owner: string) => ask<unknown>(`/account/wallets/${part(owner)}`, remove);
-export const passkeys = () => ask<views.Page<pending.PasskeyView>>("/account/passkeys");
+export const passkeys = () => ask<views.Page<views.PasskeyView>>("/account/passkeys");
 export const newPasskeyChallenge = () => ask<unknown>("/account/passkeys/challenge", post());
 export const addPasskey = (label: string, credential: unknown) =>
   ask<unknown>("/account/passkeys", post({ label, credential }));
@@ -44,20 +44,20 @@ export const startTotp = () => ask<{ secret: string; uri: string }>("/account/to
 export const confirmTotp = (code: string) =>
   ask<{ recovery_codes: string[] }>("/account/totp/confirm", post({ code }));
 export const endTotp = (code: string) => ask<unknown>("/account/totp", { method: "DELETE", json: { code } });
-export const tokens = () => ask<views.Page<pending.TokenView>>("/account/tokens");
-export const makeToken = (wanted: TokenWanted) => ask<pending.TokenMade>("/account/tokens", post(wanted));
+export const tokens = () => ask<views.Page<views.TokenView>>("/account/tokens");
+export const makeToken = (wanted: TokenWanted) => ask<views.TokenMade>("/account/tokens", post(wanted));
 export const removeToken = (id: number) => ask<unknown>(`/account/tokens/${part(id)}`, remove);
-export const sessions = () => ask<views.Page<pending.SessionView>>("/account/sessions");
+export const sessions = () => ask<views.Page<views.SessionView>>("/account/sessions");
 export const endSession = (id: string) => ask<unknown>(`/account/sessions/${part(id)}`, remove);
 export const endOtherSessions = () => ask<unknown>("/account/sessions", remove);
 export const changePassphrase = (old: string, passphrase: string) =>
   ask<unknown>("/account/passphrase", { method: "PUT", json: { ...(old ? { old } : {}), new: passphrase } });
 export const securityEvents = (cursor?: string | null) =>
-  ask<views.Page<pending.SecurityEvent>>(`/account/events${question({ cursor })}`);
+  ask<views.Page<views.SecurityEvent>>(`/account/events${question({ cursor })}`);
 
 export interface TokenWanted {
   label: string;
-  scopes: pending.Scopes;
+  scopes: views.Scopes;
   ends_at: number;
 }
 
@@ -134,9 +134,9 @@ export interface Piece {
 
 // Machines
 
-export const machines = () => ask<views.Page<pending.MachineView>>("/machines");
+export const machines = () => ask<views.Page<views.MachineView>>("/machines");
 export const earnings = (worker: number, from: number, to: number) =>
-  ask<pending.EarningsView>(`/machines/${worker}/earnings${question({ from, to })}`);
+  ask<views.EarningsView>(`/machines/${worker}/earnings${question({ from, to })}`);
 export const setMachine = (worker: number, settings: { price?: string; hours?: string }) =>
   ask<unknown>(`/machines/${worker}/settings`, { method: "PUT", json: settings });
 export const pause = (worker: number) => ask<unknown>(`/machines/${worker}/pause`, post());
@@ -148,7 +148,7 @@ export const evidenceAddress = (hash: string) => address(`/evidence/${part(hash)
 // The network, for everybody
 
 export const health = () => ask<views.Health>("/health");
-export const status = () => ask<pending.StatusHistory>("/status");
+export const status = () => ask<views.StatusHistory>("/status");
 export const prices = () => ask<views.PriceView[]>("/prices");
 export const priceHistory = (name: string) => ask<views.PriceHistory>(`/prices${question({ class: name })}`);
 export const workers = (asked: WorkersAsked) => ask<views.WorkersPage>(`/workers${question({ ...asked })}`);

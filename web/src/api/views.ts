@@ -51,6 +51,38 @@ export type TemplateForm = Required<Schemas["TemplateForm"]>;
 export type Template = Omit<Schemas["Template"], "inputs"> & { inputs: TemplateForm };
 export type WalletLine = Schemas["WalletLine"];
 
+// Accounts
+
+export type Session = Schemas["SessionView"];
+export type SessionView = Schemas["SessionEntry"];
+/** What a token may be good for. */
+export type Scope = keyof Schemas["ScopesView"];
+export type Scopes = Schemas["ScopesView"];
+export type TokenView = Schemas["TokenView"];
+export type TokenMade = Schemas["MadeToken"];
+export type TokenWanted = Schemas["WantedToken"];
+export type PasskeyView = Schemas["PasskeyView"];
+export type LinkedWallet = Schemas["WalletView"];
+export type SecurityEvent = Schemas["EventView"];
+
+// Machines
+
+export type MachineView = Schemas["MachineView"];
+export type Telemetry = Schemas["Telemetry"];
+export type Penalty = Schemas["Penalty"];
+export type EarningsView = Schemas["EarningsView"];
+
+// The network, for everybody
+
+export type RegionFigure = Schemas["RegionFigure"];
+export type StatusView = Schemas["StatusView"];
+export type StatusHistory = Schemas["StatusHistory"];
+
+// What happens
+
+export type AttemptChange = Schemas["AttemptChange"];
+export type LiveEvent = Schemas["Numbered"];
+
 /** A part of a list, and where the next one begins. */
 export interface Page<T> {
   items: T[];

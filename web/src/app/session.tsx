@@ -4,7 +4,7 @@ import { useEffect } from "react";
 import { useLocation } from "wouter";
 import * as hub from "../api/hub";
 import { setCsrf } from "../api/http";
-import type { Session } from "../api/pending";
+import type { Session } from "../api/views";
 import * as queries from "../api/queries";
 import { Waiting } from "../ui/parts";
 import { cache, live } from "./live";

@@ -1,6 +1,6 @@
 // Carries live events into the cache of answers.
 import type { InfiniteData, QueryClient } from "@tanstack/react-query";
-import type { AttemptChange, LiveEvent, MachineView, StatusHistory } from "../api/pending";
+import type { AttemptChange, LiveEvent, MachineView, StatusHistory } from "../api/views";
 import * as queries from "../api/queries";
 import type { AttemptsView, JobSummary, JobView, Page, WorkerView } from "../api/views";
 import { mergeAttempts, mergeFailure, mergeJob, mergePages, mergeWorker, readLive } from "./merge";

@@ -1,4 +1,4 @@
-import type { MachineView } from "../api/pending";
+import type { MachineView } from "../api/views";
 import type { DeviceOffer } from "../api/views";
 import { bytes, parseBytes, percent, size } from "../format/number";
 import { ago } from "../format/time";

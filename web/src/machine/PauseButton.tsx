@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import * as hub from "../api/hub";
 import { words } from "../api/http";
-import type { MachineView } from "../api/pending";
+import type { MachineView } from "../api/views";
 import { say } from "../app/toast";
 import { Icon } from "../ui/Icon";
 

@@ -1,5 +1,5 @@
 // What machines brought over time, with the electricity taken off.
-import type { EarningsView } from "../api/pending";
+import type { EarningsView } from "../api/views";
 import { units } from "../format/amount";
 
 export interface Bin {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { MachineView } from "../api/pending";
+import type { MachineView } from "../api/views";
 import { binMs, earned, together } from "./earnings";
 import { hourlyPrice, readHours, standing } from "./standing";
 
@@ -32,7 +32,7 @@ describe("hours", () => {
 describe("earnings", () => {
   const HOUR = 3_600_000;
   const point = (hour: number, net: string, ran_micros: number) => ({ hour, gross: "0", net, tasks: 1, ran_micros });
-  const view = (...items: ReturnType<typeof point>[]) => ({ worker: 1, items, total: point(0, "0", 0), next: null });
+  const view = (...items: ReturnType<typeof point>[]) => ({ worker: 1, items, total: point(0, "0", 0), energy: null, next: null });
 
   it("of hours make days, with the electricity of the time that tasks ran taken off", () => {
     const found = earned(view(point(0, "1", 1_800_000_000), point(HOUR, "2", 3_600_000_000), point(24 * HOUR, "4", 0)), "0.5", binMs(30));

@@ -1,5 +1,5 @@
 import { useMemo } from "react";
-import type { RegionFigure } from "../api/pending";
+import type { RegionFigure } from "../api/views";
 import { counted } from "../format/number";
 import { EAST, land, NORTH, placeOfRegion, SOUTH, WEST } from "./land";
 

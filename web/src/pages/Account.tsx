@@ -3,7 +3,7 @@ import "../account/account.css";
 import { Log, Sessions } from "../account/Sessions";
 import { SignedInBy } from "../account/SignedInBy";
 import { Tokens } from "../account/Tokens";
-import type { Session } from "../api/pending";
+import type { Session } from "../api/views";
 import { Head, Tabs } from "../ui/parts";
 import { Pill } from "../ui/words";
 

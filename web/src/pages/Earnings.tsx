@@ -1,7 +1,7 @@
 import { useQueries, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link } from "wouter";
-import type { MachineView } from "../api/pending";
+import type { MachineView } from "../api/views";
 import * as queries from "../api/queries";
 import { EarningsChart } from "../machine/EarningsChart";
 import { binMs, DAY_MS, earned, filled, together } from "../machine/earnings";

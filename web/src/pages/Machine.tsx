@@ -3,7 +3,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link } from "wouter";
 import * as hub from "../api/hub";
-import type { MachineView, Penalty } from "../api/pending";
+import type { MachineView, Penalty } from "../api/views";
 import * as queries from "../api/queries";
 import { useFollowed } from "../app/live";
 import { say } from "../app/toast";

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
-import type { MachineView } from "../api/pending";
+import type { MachineView } from "../api/views";
 import * as queries from "../api/queries";
 import { useFollowed } from "../app/live";
 import { units } from "../format/amount";

@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { Link } from "wouter";
-import type { RegionFigure, StatusHistory, StatusView } from "../api/pending";
+import type { RegionFigure, StatusHistory, StatusView } from "../api/views";
 import * as queries from "../api/queries";
 import type { PriceView } from "../api/views";
 import { useFollowed } from "../app/live";

@@ -133,6 +133,7 @@ impl Authenticator {
             }
         }
         encoder.str("authData").unwrap().bytes(&data).unwrap();
+        self.count += u32::from(self.count > 0);
         read(&json!({
             "id": BASE64URL_NOPAD.encode(&self.id),
             "rawId": BASE64URL_NOPAD.encode(&self.id),
@@ -258,7 +259,8 @@ fn a_challenge_of_one_account_is_no_use_to_another() {
 fn another_page_domain_or_an_absent_owner_is_refused() {
     let (_dir, accounts) = accounts();
     let id = made(&accounts, "orchard");
-    let lies: [(fn(&mut Authenticator), Fault); 6] = [
+    type Lie = fn(&mut Authenticator);
+    let lies: [(Lie, Fault); 6] = [
         (|liar| liar.origin = "https://evil.example", Fault::Origin),
         (|liar| liar.domain = "evil.example", Fault::Domain),
         (|liar| liar.flags = 0x04, Fault::NotVerified),

@@ -78,9 +78,12 @@ fn letter_for(char: char) -> char {
 
 /// Whether each character is the one after or before the last, as in 0123456789 or zyxwvu.
 fn is_run(lower: &str) -> bool {
-    let codes: Vec<i64> = lower.chars().map(|char| i64::from(u32::from(char))).collect();
-    let steps = codes.windows(2).filter(|pair| (pair[1] - pair[0]).abs() <= 1).count();
-    steps * 10 >= (codes.len() - 1) * 9
+    let chars: Vec<char> = lower.chars().collect();
+    // On a keyboard, 0 comes after 9.
+    let is_step =
+        |pair: &&[char]| u32::from(pair[0]).abs_diff(pair[1].into()) <= 1 || matches!(pair, ['9', '0'] | ['0', '9']);
+    let steps = chars.windows(2).filter(is_step).count();
+    steps * 10 >= (chars.len() - 1) * 9
 }
 
 #[cfg(test)]

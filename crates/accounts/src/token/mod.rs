@@ -341,7 +341,7 @@ pub(crate) mod tests {
         let (_dir, accounts) = accounts();
         let id = made(&accounts, "orchard");
         let made = accounts.make_token(visit(NOW), id, &ask(Scopes::of(&[Scope::Read]))).unwrap();
-        assert_eq!(accounts.tokens(id).unwrap(), [made.token.clone()]);
+        assert_eq!(accounts.tokens(id).unwrap(), std::slice::from_ref(&made.token));
         assert!(made.text.expose().starts_with(&made.token.hint));
         let later = NOW.after(Millis(5));
         accounts.token(visit(later), made.text.expose()).unwrap();

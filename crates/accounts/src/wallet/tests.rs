@@ -103,8 +103,8 @@ fn a_message_for_another_page_chain_or_wallet_is_refused() {
         ("https://hub.example wants", "http://hub.example wants", Fault::Domain),
         ("URI: https://hub.example", "URI: https://hub.example.evil.example", Fault::Domain),
         ("Chain ID: 31337", "Chain ID: 1", Fault::Chain),
-        ("Expiration Time: 20", "Expiration Time: 19", Fault::Time),
-        ("Issued At: 20", "Issued At: 30", Fault::Time),
+        ("Expiration Time: 2027", "Expiration Time: 2026", Fault::Time),
+        ("Issued At: 2027", "Issued At: 2028", Fault::Time),
     ] {
         let changed = message.replacen(from, to, 1);
         assert_ne!(changed, message);

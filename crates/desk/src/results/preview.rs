@@ -28,9 +28,12 @@ pub(crate) struct Preview {
     pub(crate) tiles: u64,
 }
 
+/// A picture that several may draw at, one after the other.
+type SharedDrawn = Arc<tokio::sync::Mutex<Drawn>>;
+
 /// Pictures that were asked for lately.
 #[derive(Default)]
-pub(super) struct Previews(Mutex<VecDeque<((JobId, String), Arc<tokio::sync::Mutex<Drawn>>)>>);
+pub(super) struct Previews(Mutex<VecDeque<((JobId, String), SharedDrawn)>>);
 
 /// A picture, and which outputs are in it.
 struct Drawn {
@@ -39,7 +42,7 @@ struct Drawn {
 }
 
 impl Previews {
-    fn of(&self, job: JobId, task: &str, canvas: Canvas) -> Arc<tokio::sync::Mutex<Drawn>> {
+    fn of(&self, job: JobId, task: &str, canvas: Canvas) -> SharedDrawn {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let at = all.iter().position(|((number, name), _)| *number == job && name == task);
         let found = at.and_then(|at| all.remove(at));

@@ -85,7 +85,8 @@ impl Store {
 
     /// The last day in steps.
     pub(super) fn history(&mut self) -> Result<Vec<StatusPoint>, rusqlite::Error> {
-        let rows = self.rows(self.last.saturating_sub(HISTORY_MS + STEP_MS))?;
+        // One moment more than steps: each is told against the one before it.
+        let rows = self.rows(self.last.saturating_sub(HISTORY_MS))?;
         Ok(rows.windows(2).map(|pair| point(&pair[0], &pair[1])).collect())
     }
 }

@@ -1,14 +1,18 @@
 //! How fast this hub is reached: bytes to fetch and bytes to leave, so that a machine can measure its line before it joins.
 //! No token is asked for, so little is given at a time and to few at once.
+use super::patience::silence;
 use super::problem::Problem;
 use axum::body::{Body, Bytes, to_bytes};
 use axum::http::StatusCode;
 use gleaner_wire::LINE_PIECE_BYTES;
 use std::sync::LazyLock;
+use std::time::Duration;
 use tokio::sync::{Semaphore, TryAcquireError};
 
 /// Measurements at a time.
 const AT_A_TIME: usize = 8;
+/// How long one may take: a line on which a piece takes longer carries no work.
+const TURN_MAX: Duration = Duration::from_secs(60);
 static TURNS: Semaphore = Semaphore::const_new(AT_A_TIME);
 /// Bytes that no machine on the way makes smaller.
 static PIECE: LazyLock<Bytes> = LazyLock::new(|| {
@@ -49,7 +53,8 @@ pub(super) async fn fetch() -> Result<Bytes, Problem> {
 )]
 pub(super) async fn leave(body: Body) -> Result<StatusCode, Problem> {
     let _turn = TURNS.try_acquire().map_err(busy)?;
-    let taken = to_bytes(body, LINE_PIECE_BYTES).await;
+    // Others wait for this turn.
+    let taken = tokio::time::timeout(TURN_MAX, to_bytes(body, LINE_PIECE_BYTES)).await.map_err(|_| silence())?;
     taken.map_err(|_| Problem::bad_request(format!("at most {LINE_PIECE_BYTES} bytes are taken")))?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -111,15 +111,10 @@ async fn strangers_hear_of_the_network_only() {
         assert!(!Viewer::Public.may_watch(topic));
     }
     assert!(!Viewer::Public.sees(&About::Requester("ada".to_owned())));
-    let account =
-        Viewer::Account { requesters: ["ada".to_owned()].into(), workers: [gleaner_wire::WorkerId(3)].into() };
+    let account = Viewer::Account { requesters: ["ada".to_owned()].into(), workers: [WorkerId(3)].into() };
     assert!(account.may_watch(Topic::Jobs) && account.sees(&About::Anybody));
-    assert!(
-        account.sees(&About::Requester("ada".to_owned())) && account.sees(&About::Worker(gleaner_wire::WorkerId(3)))
-    );
-    assert!(
-        !account.sees(&About::Requester("eve".to_owned())) && !account.sees(&About::Worker(gleaner_wire::WorkerId(4)))
-    );
+    assert!(account.sees(&About::Requester("ada".to_owned())) && account.sees(&About::Worker(WorkerId(3))));
+    assert!(!account.sees(&About::Requester("eve".to_owned())) && !account.sees(&About::Worker(WorkerId(4))));
 }
 
 #[tokio::test]

@@ -27,12 +27,6 @@ impl Traces {
         Ok(Self { hub, tracer })
     }
 
-    /// Traces that go nowhere.
-    #[cfg(test)]
-    pub(crate) fn none() -> Self {
-        Self { hub: WorkerKey([0; 32]), tracer: None }
-    }
-
     /// Whether anybody wants spans.
     pub(crate) fn are_wanted(&self) -> bool {
         self.tracer.is_some()

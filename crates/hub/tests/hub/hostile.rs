@@ -154,7 +154,7 @@ fn statuses(heard: &str) -> Vec<u16> {
 async fn what_is_no_http_is_refused_and_ends_the_connection() {
     let place = Place::new().await;
     let many: String = (0..200).map(|number| format!("x-{number}: 1\r\n")).collect();
-    let long = "a".repeat(100_000);
+    let long = "a".repeat(1_000_000);
     let wrong = [
         ("nonsense", "\0\x01\x02\x03\r\n\r\n".to_owned()),
         ("TLS", "\x16\x03\x01\x02\0\x01\0\x01\u{fc}\x03\x03\r\n\r\n".to_owned()),
@@ -303,11 +303,11 @@ async fn methods_are_not_changed_by_headers_and_other_pages_are_told_nothing() {
 #[tokio::test]
 async fn a_client_that_stops_in_the_middle_takes_nobodys_place() {
     let place = Place::new().await;
-    // More than may measure their lines at a time begin to, and do not go on.
+    // Some begin to say something, and do not go on.
     let mut begun = Vec::new();
     for _ in 0..64 {
         let mut stream = TcpStream::connect(place.api.url.trim_start_matches("http://")).await.unwrap();
-        stream.write_all(b"POST /api/v1/session HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{").await.unwrap();
+        stream.write_all(b"POST /api/v1/faucet HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{").await.unwrap();
         begun.push(stream);
     }
     Somebody::sign_up(&place.api, "owner", &["requester"]).await;

@@ -329,6 +329,7 @@ async fn told(api: &Api, name: &str, passphrase: &str) -> (u16, bool, Value, Val
 async fn guesses_are_slowed_down_alike_for_names_that_exist_and_names_that_do_not() {
     let place = Place::new().await;
     Somebody::sign_up(&place.api, "owner", &ACCOUNTS).await;
+    Somebody::sign_up(&place.api, "another", &ACCOUNTS).await;
     let guess = "a wrong one, guessed";
     let first = told(&place.api, "owner", guess).await;
     assert_eq!((first.0, first.1, &first.2), (401, false, &json!("wrong-credentials")));
@@ -336,16 +337,16 @@ async fn guesses_are_slowed_down_alike_for_names_that_exist_and_names_that_do_no
     // Wrong tries of the last hours, by the accounts' own clock, since each waits longer than the one before.
     let accounts = Accounts::open(place.dir(), Settings::default()).unwrap();
     let (now, apart) = (now_ms(), 20 * 60 * 1000);
-    for (name, host) in [("owner", 1), ("nobody-here", 2)] {
+    for (name, host) in [("another", 1), ("nobody-there", 2)] {
         for ago in (0..12).rev() {
             let visit = Visit { now: Millis(now - ago * apart), address: Some([192, 0, 2, host].into()) };
             assert!(accounts.sign_in(visit, name, &Secret::new(guess), None).is_err());
         }
     }
     // The right passphrase waits too, or guessing would go on.
-    let locked = told(&place.api, "owner", PASSPHRASE).await;
+    let locked = told(&place.api, "another", PASSPHRASE).await;
     assert_eq!((locked.0, locked.1, &locked.2), (429, true, &json!("locked-out")));
-    assert_eq!(told(&place.api, "nobody-here", PASSPHRASE).await, locked);
+    assert_eq!(told(&place.api, "nobody-there", PASSPHRASE).await, locked);
 }
 
 #[tokio::test]
