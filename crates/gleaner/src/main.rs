@@ -63,7 +63,7 @@ enum Verb {
     /// Run a whole network on this machine until Ctrl-C
     Up(up::Args),
     /// Run a hub
-    Hub(hub::Args),
+    Hub(Box<hub::Args>),
     /// Share this machine's GPUs and processor with a hub
     Share(share::Args),
     /// Say what this machine can share, what is missing and how to fix it

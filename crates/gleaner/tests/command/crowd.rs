@@ -83,7 +83,6 @@ fn ten_thousand_pages_watch_one_hub() {
         assert!(client.health().await.expect("answered").accepting);
         let each = resident(network.hub_id()).saturating_sub(before) / u64::from(PAGES);
         assert!(each < BYTES_EACH_MAX, "{each} bytes for each page");
-        println!("{each} bytes of the hub's memory for each of {PAGES} pages");
         drop(pages);
         // They leave nothing behind that would keep others out.
         let until = tokio::time::Instant::now() + PATIENCE;

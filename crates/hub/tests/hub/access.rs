@@ -244,7 +244,7 @@ fn answered(row: &Access, actor: &Actor, wanted: char, status: StatusCode, body:
 
 /// Routes after which an actor is signed out, or has lost what others are asked with.
 fn ends_something(row: &Access) -> bool {
-    row.method == "DELETE" && ["/api/v1/session", "/api/v1/machines/{worker}"].contains(&row.path.as_str())
+    row.method == "DELETE" && ["/api/v1/session", "/api/v1/machines/{worker}"].contains(&row.path)
         || row.path.ends_with("/cancel")
         || row.path.ends_with("/remove")
 }
