@@ -1,6 +1,5 @@
 // Every route that the page uses. No other module knows an address.
 import { address, ask, type Asked, call, callAt, part, parts, question, Refusal, refusal, send } from "./http";
-
 import type * as views from "./views";
 
 const post = (json: unknown = {}, headers?: Record<string, string>): Asked => ({ method: "POST", json, headers });
@@ -45,7 +44,7 @@ export const confirmTotp = (code: string) =>
   ask<{ recovery_codes: string[] }>("/account/totp/confirm", post({ code }));
 export const endTotp = (code: string) => ask<unknown>("/account/totp", { method: "DELETE", json: { code } });
 export const tokens = () => ask<views.Page<views.TokenView>>("/account/tokens");
-export const makeToken = (wanted: TokenWanted) => ask<views.TokenMade>("/account/tokens", post(wanted));
+export const makeToken = (wanted: views.TokenWanted) => ask<views.TokenMade>("/account/tokens", post(wanted));
 export const removeToken = (id: number) => ask<unknown>(`/account/tokens/${part(id)}`, remove);
 export const sessions = () => ask<views.Page<views.SessionView>>("/account/sessions");
 export const endSession = (id: string) => ask<unknown>(`/account/sessions/${part(id)}`, remove);
@@ -54,12 +53,6 @@ export const changePassphrase = (old: string, passphrase: string) =>
   ask<unknown>("/account/passphrase", { method: "PUT", json: { ...(old ? { old } : {}), new: passphrase } });
 export const securityEvents = (cursor?: string | null) =>
   ask<views.Page<views.SecurityEvent>>(`/account/events${question({ cursor })}`);
-
-export interface TokenWanted {
-  label: string;
-  scopes: views.Scopes;
-  ends_at: number;
-}
 
 // Jobs
 

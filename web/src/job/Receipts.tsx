@@ -2,8 +2,7 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useEffect, useMemo, useState } from "react";
 import * as hub from "../api/hub";
-import type { TaskReceipt } from "../api/views";
-import type { JobView } from "../api/views";
+import type { JobView, TaskReceipt } from "../api/views";
 import { units } from "../format/amount";
 import { count, counted, percent, short } from "../format/number";
 import { moment, spanMicros } from "../format/time";

@@ -2,9 +2,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import * as hub from "../api/hub";
-import type { PictureItem, ResultItem } from "../api/views";
+import type { JobView, PictureItem, ResultItem } from "../api/views";
 import * as queries from "../api/queries";
-import type { JobView } from "../api/views";
 import { bytes } from "../format/number";
 import { hasEnded } from "../live/merge";
 import { type Column, DataTable } from "../ui/DataTable";

@@ -1,8 +1,7 @@
 // Carries live events into the cache of answers.
 import type { InfiniteData, QueryClient } from "@tanstack/react-query";
-import type { AttemptChange, LiveEvent, MachineView, StatusHistory } from "../api/views";
+import type { AttemptChange, AttemptsView, JobSummary, JobView, LiveEvent, MachineView, Page, StatusHistory, WorkerView } from "../api/views";
 import * as queries from "../api/queries";
-import type { AttemptsView, JobSummary, JobView, Page, WorkerView } from "../api/views";
 import { mergeAttempts, mergeFailure, mergeJob, mergePages, mergeWorker, readLive } from "./merge";
 import { Refresher } from "./refresh";
 

@@ -1,6 +1,5 @@
 // What a live event changes of what is already known. Pure: old value and event in, new value out.
-import type { AttemptChange, LiveEvent } from "../api/views";
-import type { AttemptsView, AttemptView, GroupView, JobSummary, JobView, Page, WorkerState } from "../api/views";
+import type { AttemptChange, AttemptsView, AttemptView, GroupView, JobSummary, JobView, LiveEvent, Page, WorkerState } from "../api/views";
 import { nameTask } from "../job/task";
 
 /** Reads an event; null if it is none that this page knows. A newer hub may tell of more. */

@@ -1,5 +1,4 @@
-import type { MachineView } from "../api/views";
-import type { DeviceOffer } from "../api/views";
+import type { DeviceOffer, MachineView } from "../api/views";
 import { bytes, parseBytes, percent, size } from "../format/number";
 import { ago } from "../format/time";
 import { useNowEvery } from "../ui/now";

@@ -1,6 +1,5 @@
 // How a machine stands, in words: what it does, or why it does nothing.
-import type { MachineView } from "../api/views";
-import type { TestView, WorkerView } from "../api/views";
+import type { MachineView, TestView, WorkerView } from "../api/views";
 import { units } from "../format/amount";
 import { counted } from "../format/number";
 

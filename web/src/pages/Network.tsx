@@ -2,9 +2,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { Link } from "wouter";
-import type { RegionFigure, StatusHistory, StatusView } from "../api/views";
+import type { PriceView, RegionFigure, StatusHistory, StatusView } from "../api/views";
 import * as queries from "../api/queries";
-import type { PriceView } from "../api/views";
 import { useFollowed } from "../app/live";
 import { useSession } from "../app/session";
 import { gln, shown } from "../format/amount";
