@@ -97,7 +97,16 @@ impl Arriving {
         bytes: impl Stream<Item = Result<Bytes, E>> + Unpin,
     ) -> Result<Taken, Error> {
         let (mut file, offset) = self.open(piece).await?;
-        let end = self.write(&mut file, offset, piece, bytes).await?;
+        let end = match self.write(&mut file, offset, piece, bytes).await {
+            // Nobody goes on with a file that was sent whole and finds no room: what it took is free again.
+            Err(Error::Full) if piece.is_none() => {
+                let bytes = file.metadata().await.map_err(Error::Write)?.len();
+                self.remove_part().await?;
+                self.books.give_back(&self.spot.top.user, bytes);
+                return Err(Error::Full);
+            }
+            end => end?,
+        };
         match piece {
             Some(piece) if end < piece.total => Ok(Taken::Some(end)),
             Some(_) | None => {
@@ -118,10 +127,17 @@ impl Arriving {
             Ok(part)
         });
         let part = opened.await.map_err(Error::Write)?;
-        match piece {
-            Some(piece) if piece.first != part.bytes => return Err(Error::Offset(part.bytes)),
-            Some(piece) => self.announce(part.bytes, piece.total - piece.first)?,
-            None => self.announce(0, 0)?,
+        let announced = match piece {
+            Some(piece) if piece.first != part.bytes => Err(Error::Offset(part.bytes)),
+            Some(piece) => self.announce(part.bytes, piece.total - piece.first),
+            None => self.announce(0, 0),
+        };
+        if let Err(error) = announced {
+            // One that was made for nothing would take room for a week.
+            if part.bytes == 0 {
+                self.remove_part().await?;
+            }
+            return Err(error);
         }
         let bytes = if piece.is_some() { part.bytes } else { 0 };
         Ok((tokio::fs::File::from_std(part.file), bytes))
@@ -133,7 +149,18 @@ impl Arriving {
         if bytes == 0 {
             self.books.take_entry(user)?;
         }
-        if self.books.has_room(user, to_come) { Ok(()) } else { Err(Error::Full) }
+        if self.books.has_room(user, to_come) {
+            return Ok(());
+        }
+        if bytes == 0 {
+            self.books.give_back(user, 0);
+        }
+        Err(Error::Full)
+    }
+
+    async fn remove_part(&self) -> Result<(), Error> {
+        let Self { dir, spot, modified, .. } = self.clone();
+        blocking(move || folder::remove_part(&dir, &spot, modified)).await.map_err(Error::Write)
     }
 
     async fn write<E: fmt::Display>(
@@ -212,6 +239,11 @@ mod tests {
         futures_util::stream::iter(pieces)
     }
 
+    /// How many files lie in ada's folder.
+    fn parts(dir: &Path) -> usize {
+        std::fs::read_dir(dir.join("ada")).map_or(0, Iterator::count)
+    }
+
     #[test]
     fn pieces_are_read_as_http_writes_them() {
         assert_eq!(Piece::parse("bytes 0-9/20"), Some(Piece { first: 0, end: 10, total: 20 }));
@@ -244,6 +276,13 @@ mod tests {
         let arriving = arriving(dir.path());
         let large = arriving.take(Piece::parse("bytes 0-3/200000"), body(&[b"abcd"])).await;
         assert!(matches!(large, Err(Error::Full)), "{large:?}");
+        let room = arriving.books.room(&arriving.spot.top.user);
+        assert_eq!((room, parts(dir.path())), (ROOM, 0), "it took nothing");
+        let large: &'static [u8] = vec![0; 60_000].leak();
+        let large = arriving.take(None, body(&[large, large])).await;
+        assert!(matches!(large, Err(Error::Full)), "{large:?}");
+        let room = arriving.books.room(&arriving.spot.top.user);
+        assert_eq!((room, parts(dir.path())), (ROOM, 0), "what had arrived of it is gone");
         std::fs::create_dir_all(dir.path().join("ada/scene/file")).expect("made");
         let hidden = arriving.take(None, body(&[b"abcd"])).await;
         assert!(matches!(hidden, Err(Error::InTheWay(_))), "{hidden:?}");

@@ -87,6 +87,13 @@ impl Books {
         self.take(user, ENTRY_BYTES)
     }
 
+    /// Strikes out a new file that has so many bytes and is gone again.
+    pub fn give_back(&self, user: &User, bytes: u64) {
+        let mut used = self.used();
+        let left = used.bytes.entry(user.clone()).or_default();
+        *left = left.saturating_sub(ENTRY_BYTES.saturating_add(bytes));
+    }
+
     /// Writes down that a folder grows, before it does.
     pub fn take(&self, user: &User, bytes: u64) -> Result<(), Full> {
         if self.room(user) < bytes {

@@ -76,6 +76,15 @@ pub fn open_part(all: &Path, spot: &Spot, modified_ms: Option<u64>) -> io::Resul
     Ok(Part { file: File::from(file), bytes: stat.st_size.unsigned_abs() })
 }
 
+/// Removes the part of a file, if there is one.
+pub fn remove_part(all: &Path, spot: &Spot, modified_ms: Option<u64>) -> io::Result<()> {
+    let folder = user_folder(all, &spot.top.user)?;
+    match unlinkat(folder, part_name(spot, modified_ms), AtFlags::empty()) {
+        Ok(()) | Err(Errno::NOENT) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
 /// How much of a file has arrived.
 pub fn arrived(all: &Path, spot: &Spot, modified_ms: Option<u64>) -> io::Result<Arrived> {
     let folder = user_folder(all, &spot.top.user)?;

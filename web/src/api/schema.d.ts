@@ -4103,8 +4103,6 @@ export interface components {
              */
             tiles: number;
         };
-        /** @description How much to withdraw. */
-        Portion: components["schemas"]["Amount"] | string;
         /**
          * @description What matters more when a worker is chosen.
          * @enum {string}
@@ -5586,7 +5584,7 @@ export interface components {
         /** @description A withdrawal that somebody wants. */
         Withdrawal: {
             /** @description How much, or `all`. */
-            amount: components["schemas"]["Portion"];
+            amount: string;
             /** @description Who gets it; none: the account's own wallet. */
             to?: string | null;
         };
@@ -5758,7 +5756,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -5767,7 +5765,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5823,7 +5821,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -5832,7 +5830,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5946,7 +5944,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -5955,7 +5953,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6020,7 +6018,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -6029,7 +6027,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6113,7 +6111,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -6122,7 +6120,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6225,7 +6223,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -6234,7 +6232,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6290,7 +6288,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -6299,7 +6297,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6353,7 +6351,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -6362,7 +6360,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6437,7 +6435,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -6446,7 +6444,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6502,7 +6500,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -6511,7 +6509,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6625,7 +6623,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -6634,7 +6632,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6709,7 +6707,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -6718,7 +6716,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6783,7 +6781,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -6792,7 +6790,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6904,7 +6902,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -6913,7 +6911,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7027,7 +7025,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -7036,7 +7034,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7092,7 +7090,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -7101,7 +7099,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7213,7 +7211,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -7222,7 +7220,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7306,7 +7304,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -7315,7 +7313,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7387,7 +7385,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -7396,7 +7394,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7501,7 +7499,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -7510,7 +7508,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7580,7 +7578,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -7589,7 +7587,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7666,7 +7664,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -7675,7 +7673,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7752,7 +7750,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -7761,7 +7759,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7838,7 +7836,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -7847,7 +7845,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7964,7 +7962,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -7973,7 +7971,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8050,7 +8048,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -8059,7 +8057,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8145,7 +8143,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -8154,7 +8152,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8206,7 +8204,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -8215,7 +8213,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8269,7 +8267,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -8278,7 +8276,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8403,7 +8401,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -8412,7 +8410,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8471,7 +8469,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -8480,7 +8478,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8555,7 +8553,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -8564,7 +8562,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8623,7 +8621,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -8632,7 +8630,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8749,7 +8747,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -8758,7 +8756,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8805,7 +8803,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -8814,7 +8812,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8852,6 +8850,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                     "text/plain": string;
                 };
             };
@@ -8861,6 +8860,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                     "text/plain": string;
                 };
             };
@@ -8870,6 +8870,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                     "text/plain": string;
                 };
             };
@@ -8888,6 +8889,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                     "text/plain": string;
                 };
             };
@@ -8900,7 +8902,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -8909,7 +8911,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8924,6 +8926,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                     "text/plain": string;
                 };
             };
@@ -8958,6 +8961,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                     "text/plain": string;
                 };
             };
@@ -8967,6 +8971,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                     "text/plain": string;
                 };
             };
@@ -8976,6 +8981,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                     "text/plain": string;
                 };
             };
@@ -8994,6 +9000,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                     "text/plain": string;
                 };
             };
@@ -9006,7 +9013,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -9015,7 +9022,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9055,6 +9062,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                     "text/plain": string;
                 };
             };
@@ -9064,6 +9072,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                     "text/plain": string;
                 };
             };
@@ -9073,6 +9082,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                     "text/plain": string;
                 };
             };
@@ -9091,6 +9101,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                     "text/plain": string;
                 };
             };
@@ -9103,7 +9114,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -9112,7 +9123,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9180,7 +9191,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -9189,7 +9200,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9245,7 +9256,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -9254,7 +9265,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9331,7 +9342,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -9340,7 +9351,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9418,6 +9429,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `not-found`: there is no such job */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `silence`: the body does not arrive */
             408: {
                 headers: {
@@ -9445,7 +9465,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -9454,7 +9474,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9540,7 +9560,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -9549,7 +9569,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9633,7 +9653,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -9642,7 +9662,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9698,7 +9718,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -9707,7 +9727,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9777,7 +9797,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -9786,7 +9806,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9842,7 +9862,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -9851,7 +9871,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9988,7 +10008,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -9997,7 +10017,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10074,7 +10094,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -10083,7 +10103,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10160,7 +10180,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -10169,7 +10189,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10262,7 +10282,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -10271,7 +10291,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10355,7 +10375,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -10364,7 +10384,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10450,7 +10470,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -10459,7 +10479,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10573,7 +10593,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -10582,7 +10602,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10638,7 +10658,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -10647,7 +10667,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10782,7 +10802,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -10791,7 +10811,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10865,7 +10885,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -10874,7 +10894,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10951,7 +10971,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -10960,7 +10980,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11095,7 +11115,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -11104,7 +11124,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11151,7 +11171,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -11160,7 +11180,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11259,7 +11279,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -11268,7 +11288,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11331,7 +11351,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -11340,7 +11360,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11399,7 +11419,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -11408,7 +11428,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11516,7 +11536,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -11525,7 +11545,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11621,7 +11641,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -11630,7 +11650,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11727,7 +11747,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -11736,7 +11756,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11792,7 +11812,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -11801,7 +11821,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11878,7 +11898,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -11887,7 +11907,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11962,7 +11982,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -11971,7 +11991,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -12079,7 +12099,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -12088,7 +12108,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -12173,14 +12193,14 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -12216,7 +12236,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -12225,7 +12245,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -12304,7 +12324,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -12313,7 +12333,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -12422,7 +12442,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -12431,7 +12451,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -12516,14 +12536,14 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -12595,7 +12615,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -12604,7 +12624,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -12733,7 +12753,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -12742,7 +12762,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -12819,7 +12839,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -12828,7 +12848,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -12957,7 +12977,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -12966,7 +12986,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13046,7 +13066,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -13055,7 +13075,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13141,7 +13161,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -13150,7 +13170,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13227,7 +13247,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -13236,7 +13256,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13313,7 +13333,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -13322,7 +13342,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13386,6 +13406,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `not-found`: there is none, or it is somebody else's */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `too-often`: wait as long as `Retry-After` says */
             429: {
                 headers: {
@@ -13395,7 +13424,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -13404,7 +13433,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13488,7 +13517,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -13497,7 +13526,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13579,7 +13608,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -13588,7 +13617,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13676,7 +13705,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -13685,7 +13714,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13767,7 +13796,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -13856,7 +13885,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -13865,7 +13894,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13949,7 +13978,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -13958,7 +13987,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -14035,7 +14064,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -14044,7 +14073,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -14108,6 +14137,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `not-found`: there is none, or it is somebody else's */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `silence`: the body does not arrive */
             408: {
                 headers: {
@@ -14153,7 +14191,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -14162,7 +14200,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -14218,7 +14256,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -14227,7 +14265,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -14265,7 +14303,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -14274,7 +14312,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -14332,7 +14370,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -14341,7 +14379,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -14391,7 +14429,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -14473,7 +14511,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -14552,7 +14590,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -14561,7 +14599,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -14638,7 +14676,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -14647,7 +14685,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -14731,7 +14769,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -14740,7 +14778,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -14826,7 +14864,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -14835,7 +14873,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -14912,7 +14950,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -14921,7 +14959,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -14998,7 +15036,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -15007,7 +15045,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -15133,7 +15171,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -15142,7 +15180,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -15210,7 +15248,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -15219,7 +15257,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -15257,7 +15295,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -15266,7 +15304,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -15325,7 +15363,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -15334,7 +15372,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -15441,7 +15479,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -15450,7 +15488,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -15515,7 +15553,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -15524,7 +15562,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -15583,7 +15621,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -15592,7 +15630,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -15664,7 +15702,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -15673,7 +15711,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -15752,7 +15790,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -15761,7 +15799,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -15808,7 +15846,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -15817,7 +15855,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -15922,7 +15960,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -15931,7 +15969,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -15985,7 +16023,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -15994,7 +16032,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -16108,7 +16146,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -16117,7 +16155,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -16213,7 +16251,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -16222,7 +16260,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -16269,7 +16307,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -16278,7 +16316,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -16392,7 +16430,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -16401,7 +16439,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -16488,7 +16526,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -16497,7 +16535,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -16535,7 +16573,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -16544,7 +16582,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -16587,6 +16625,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                     "text/plain": string;
                 };
             };
@@ -16596,6 +16635,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                     "text/plain": string;
                 };
             };
@@ -16605,7 +16645,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                     "text/plain": string;
+                };
+            };
+            /** @description `not-found`: there is none, or it is somebody else's */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             /** @description `silence`: the body does not arrive */
@@ -16623,6 +16673,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                     "text/plain": string;
                 };
             };
@@ -16635,7 +16686,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -16644,7 +16695,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -16770,7 +16821,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -16779,7 +16830,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -16856,7 +16907,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -16865,7 +16916,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -16935,7 +16986,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -16944,7 +16995,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -17060,7 +17111,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -17069,7 +17120,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -17144,7 +17195,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -17153,7 +17204,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -17235,7 +17286,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -17244,7 +17295,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -17323,7 +17374,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -17332,7 +17383,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -17391,7 +17442,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -17400,7 +17451,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -17479,7 +17530,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `archive`, `catalog`: the hub could not read what it keeps */
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -17488,7 +17539,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: the hub takes nothing now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -17591,6 +17642,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Readiness"];
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };

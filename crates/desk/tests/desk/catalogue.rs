@@ -99,7 +99,7 @@ async fn anyone_publishes_and_others_run_it_with_their_own_files() {
     let publication = publication();
     let published = ada.post("/catalogue", &publication).await;
     assert_eq!((published.status.as_u16(), published.header("location")), (201, "/api/v1/catalogue/squares"));
-    bob.post("/catalogue", &publication).await.refused(404, "not-found");
+    bob.post("/catalogue", &with("name", json!("cubes"))).await.refused(404, "not-found");
     bob.put("/files/work/code/square.wasm", PROGRAM).await.ok();
     bob.put("/files/work/picture.png", png()).await.ok();
     bob.post("/catalogue", &publication).await.refused(409, "name-taken");

@@ -26,7 +26,7 @@ impl Worker {
             hub: HubAddress::parse(&place.url(), None).expect("an address"),
             dir: place.folder.path().join("worker"),
             name: "worker".to_owned(),
-            region: String::new(),
+            region: "eu".to_owned(),
             provider: None,
             account_token: None,
             market: Vec::new(),
