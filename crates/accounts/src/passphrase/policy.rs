@@ -57,9 +57,10 @@ pub fn check(passphrase: &str, name: &Name) -> Result<(), Weak> {
 
 /// Whether it is a common one, also with digits and signs around it, or with the usual signs for letters.
 fn is_common(lower: &str) -> bool {
-    let plain: String = lower.chars().map(letter_for).filter(|char| !char.is_whitespace()).collect();
+    let plain = |text: &str| text.chars().map(letter_for).filter(|char| !char.is_whitespace()).collect::<String>();
     let bare = |text: &str| text.trim_matches(|char: char| !char.is_alphabetic()).to_owned();
-    let forms = [lower.to_owned(), bare(lower), plain.clone(), bare(&plain)];
+    // What is around it is taken off before signs become letters, or a year would.
+    let forms = [lower.to_owned(), bare(lower), plain(lower), plain(&bare(lower)), bare(&plain(lower))];
     COMMON.lines().any(|common| forms.iter().any(|form| form == common))
 }
 

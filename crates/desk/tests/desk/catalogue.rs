@@ -107,11 +107,11 @@ async fn anyone_publishes_and_others_run_it_with_their_own_files() {
     assert_eq!((&shown["author"], &shown["inputs"]["properties"]["data"]["type"]), (&"ada".into(), &"file".into()));
     assert_eq!(shown["job"], JOB);
     bob.put("/files/mine/data.txt", "1 2 3").await.ok();
-    let inputs = json!({ "inputs": { "count": 4, "data": "mine/data.txt", "title": "\"\nx = 1" } });
+    let inputs = json!({ "inputs": { "count": 4, "data": "mine/data.txt", "title": "\", x = \"1" } });
     let job =
         bob.post("/catalogue/squares/render", &inputs).await.ok().json()["job"].as_str().expect("a job").to_owned();
     bob.submit("k", &job, None).await.ok();
-    assert_eq!(bob.get("/jobs/1").await.ok().json()["name"], "\"\nx = 1");
+    assert_eq!(bob.get("/jobs/1").await.ok().json()["name"], "\", x = \"1");
     bob.delete("/catalogue/squares").await.refused(404, "not-found");
     assert_eq!(ada.delete("/catalogue/squares").await.status.as_u16(), 204);
     bob.get("/catalogue/squares").await.refused(404, "not-found");

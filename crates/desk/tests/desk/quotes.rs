@@ -9,6 +9,8 @@ use crate::worker::{Worker, program};
 
 /// How long a quote binds.
 const BINDS_MS: u64 = 10 * 60_000;
+/// Where the program lies. Its time is part of the dataset that the job reads, so another one would be another job.
+const PROGRAM_AT: &str = "/files/wood/program.wasm?modified=1700000000000";
 
 /// Ten elements of the same program from this one on: alike, and none of them known.
 fn job(from: u32) -> String {
@@ -44,7 +46,7 @@ fn by(quote: &Value, job: &str, choice: &str) -> Value {
 /// Somebody whose program the hub knows, because it ran.
 async fn known<'a>(place: &'a Place, name: &'a str) -> Person<'a> {
     let person = place.as_person(name);
-    person.put("/files/wood/program.wasm", program()).await.ok();
+    person.put(PROGRAM_AT, program()).await.ok();
     let first = person.submit("first", &job(0), Some("wood")).await.ok().json()["job"].as_u64().expect("a job");
     let invoice = person.wait_for_invoice(first, |invoice| !invoice["paid"].is_null()).await;
     assert_eq!(invoice["state"], "done", "{invoice}");
@@ -103,7 +105,7 @@ async fn a_quote_holds_for_its_job_its_account_and_ten_minutes() {
     let longer = [program(), vec![0, 5, 1, b'x', 1, 2, 3]].concat();
     ada.put("/files/wood/program.wasm", longer).await.ok();
     ada.post_with_key("/desk/jobs", "d", &by(&quoted, &job, "cheap")).await.refused(409, "other-quote");
-    ada.put("/files/wood/program.wasm", program()).await.ok();
+    ada.put(PROGRAM_AT, program()).await.ok();
 
     let until = choice(&quoted, "cheap")["binding"]["until"].as_u64().expect("a moment");
     rewrite_offers(&place, &format!("\"until\":{until}"), "\"until\":1");

@@ -66,6 +66,12 @@ impl<'a> Person<'a> {
         self.send("GET", path, |request| request)
     }
 
+    /// What an order of this price locks: it, and the bond beside it.
+    fn with_bond(&self, price: u64) -> u64 {
+        let points = self.get("/chain").ok().json()["terms"]["bond_points"].as_u64().expect("the terms of orders");
+        price + price * points / 10_000
+    }
+
     fn put(&self, path: &str, content: Vec<u8>) {
         self.send("PUT", path, |request| request.body(content)).ok();
     }
@@ -121,11 +127,8 @@ fn a_job_from_the_desk_is_run_opened_paid_for_and_invoiced() {
     let spent = network.ask(async |client| client.job(job).await).expect("it is there").summary.spent;
     assert_eq!(amount(&invoice["paid"]), spent.0);
     assert!(amount(&invoice["fee"]) > 0 && amount(&invoice["fee"]) < spent.0, "{invoice}");
-    assert_eq!(
-        amount(&invoice["refunded"]) + spent.0,
-        amount(&invoice["cap"]) * 11 / 10,
-        "cap and bond came back: {invoice}"
-    );
+    let locked = ada.with_bond(amount(&invoice["cap"]));
+    assert_eq!(amount(&invoice["refunded"]) + spent.0, locked, "cap and bond came back: {invoice}");
     assert!(invoice["transaction"].as_str().is_some_and(|transaction| transaction.starts_with("0x")), "{invoice}");
 
     let page = ada.get(&format!("/desk/jobs/{job}/results?limit=15")).ok().json();
@@ -178,8 +181,9 @@ fn an_order_on_the_chain_locks_exactly_the_quoted_price() {
     assert_eq!((amount(&invoice["cap"]), &invoice["state"]), (binding, &"done".into()));
     let lines = ada.get("/desk/wallet/history").ok().json();
     let locked = lines["items"].as_array().expect("a list").iter().find(|line| line["kind"] == "locked");
-    assert_eq!(amount(&locked.expect("it was locked")["amount"]), binding + binding / 10, "the price and its bond");
-    assert_eq!(amount(&invoice["paid"]) + amount(&invoice["refunded"]), binding + binding / 10, "{invoice}");
+    let with_bond = ada.with_bond(binding);
+    assert_eq!(amount(&locked.expect("it was locked")["amount"]), with_bond, "the price and its bond");
+    assert_eq!(amount(&invoice["paid"]) + amount(&invoice["refunded"]), with_bond, "{invoice}");
 }
 
 #[test]

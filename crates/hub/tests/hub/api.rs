@@ -22,7 +22,7 @@ fn toml(api: &Api, text: String) -> RequestBuilder {
 async fn every_wrong_request_gets_a_problem_with_a_reason() {
     let api = Place::new().await;
     let api = &api.api;
-    problem(api.get("/nowhere"), StatusCode::NOT_FOUND).await;
+    problem(api.get("/api/v1/nowhere"), StatusCode::NOT_FOUND).await;
     problem(api.get("/api/v1/jobs/7"), StatusCode::NOT_FOUND).await;
     problem(api.get("/api/v1/jobs/18446744073709551615"), StatusCode::NOT_FOUND).await;
     problem(api.get("/api/v1/jobs/seven/explain"), StatusCode::NOT_FOUND).await;

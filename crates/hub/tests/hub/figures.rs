@@ -3,6 +3,27 @@ use crate::place::Place;
 use crate::worker::Worker;
 use gleaner_wire::figures::{EarningsView, StatusHistory};
 use reqwest::StatusCode;
+use std::time::Duration;
+
+/// How long something may take on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The figures, once a look at the network has counted so many workers.
+async fn status_with_workers(place: &Place, online: u64) -> StatusHistory {
+    let url = format!("{}/api/v1/status", place.api.url);
+    let looking = async {
+        loop {
+            let answer = place.api.client.get(&url).send().await.unwrap();
+            assert_eq!(answer.status(), StatusCode::OK);
+            let status: StatusHistory = answer.json().await.unwrap();
+            if status.now.workers.online >= online && status.now.tasks.done >= 2 {
+                return status;
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, looking).await.expect("the hub looks every few seconds")
+}
 
 #[tokio::test]
 async fn everybody_sees_what_the_network_has_and_does() {
@@ -12,9 +33,7 @@ async fn everybody_sees_what_the_network_has_and_does() {
     place.api.submit_array(20, 1).await;
     tokio::join!(async { worker.work(1).await }, async { idle.work(1).await });
     // No token is asked for.
-    let answer = place.api.client.get(format!("{}/api/v1/status", place.api.url)).send().await.unwrap();
-    assert_eq!(answer.status(), StatusCode::OK);
-    let status: StatusHistory = answer.json().await.unwrap();
+    let status = status_with_workers(&place, 2).await;
     assert_eq!((status.now.workers.known, status.now.workers.online), (2, 2));
     let region = &status.now.regions[0];
     assert_eq!((region.region.as_str(), region.workers, region.slots), ("here", 2, 8));

@@ -136,7 +136,7 @@ async fn new_prices_are_journaled_once_and_impossible_ones_refused() {
     let batch = worker.finish(Vec::new()).await;
     worker.acknowledged(batch).await;
     assert_eq!(events(&place).await - before, 2);
-    let device = &place.api.json("/api/v1/workers").await[0]["offer"]["devices"][0];
+    let device = &place.api.json("/api/v1/workers").await["items"][0]["offer"]["devices"][0];
     assert_eq!(device["price_per_second"], serde_json::json!(Amount(9_000)));
     worker.connection.send(&ToHub::Prices(vec![Amount::gln(1001)])).await;
     let reason = worker.connection.refusal().await;
