@@ -58,7 +58,7 @@ class Demo {
   }
 }
 
-// Seven workers on two cores: lots decide who gets how much of a dozen short tasks, and once in a while the liar gets none.
+// On a busy machine the demo's last act sometimes fails (the court did not decide in time, for one): its words say why.
 test.describe.configure({ retries: 2 });
 
 test("a newcomer opens the demo's link and reads what ran where, what it cost and why it can be believed", async ({ browser }) => {
