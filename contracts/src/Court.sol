@@ -18,7 +18,7 @@ import {Names} from "./Names.sol";
 /// @dev A ruling needs more than half of the whole committee. The loser pays a share of its security and never more:
 /// half to the winner, half in equal parts to the auditors whose votes decided, dust to the treasury. Without a
 /// ruling in time nobody pays. Auditors that find both sides wrong should not vote. A committee is whole or there is
-/// none: where too few auditors are available, nothing is decided.
+/// none: where too few auditors are present and available, nothing is decided.
 /// The seed is the hash of a block after the opening: whoever makes the blocks can influence it, and on a chain
 /// that a hub runs for itself that hub has to be trusted for this.
 contract Court is ICourt, Auditors, EIP712, ReentrancyGuardTransient {
@@ -144,7 +144,7 @@ contract Court is ICourt, Auditors, EIP712, ReentrancyGuardTransient {
             return;
         }
         record.drawing = false;
-        --undrawn;
+        _endWait();
         address[3] memory parties = [record.claimant, record.defendant, record.third];
         bytes32 seed = keccak256(abi.encode(hash, dispute));
         address[] memory seated = _seat(seed, seatOf(dispute), record.subject, parties);
@@ -178,7 +178,7 @@ contract Court is ICourt, Auditors, EIP712, ReentrancyGuardTransient {
         record.status = Status.Expired;
         if (record.drawing) {
             record.drawing = false;
-            --undrawn;
+            _endWait();
         }
         emit Expired(dispute);
         stake.unlock(seatOf(dispute), record.committee);
@@ -256,7 +256,7 @@ contract Court is ICourt, Auditors, EIP712, ReentrancyGuardTransient {
         record.ends = uint64(block.timestamp + parameters.get(Names.VOTING_WINDOW));
         record.third = third;
         record.bond = bond.toUint96();
-        ++undrawn;
+        _awaitDraw();
         emit Opened(dispute, subject, claimant, defendant);
         _anchor(dispute, record);
     }

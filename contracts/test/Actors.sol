@@ -18,6 +18,11 @@ contract Actors is Market {
     uint32 private constant STEPS = 8;
     uint256 private clock;
     uint256 private height;
+    /// Whether the list of auditors stands still, since when, and for how long it did before.
+    bool private still;
+    uint256 private stillSince;
+    uint256 private stoodStill;
+    mapping(address auditor => uint256) private heardAt;
 
     function setUp() public override {
         super.setUp();
@@ -25,6 +30,7 @@ contract Actors is Market {
         everybody = [requester, hub, provider, second, stranger, treasury];
         for (uint256 i = 0; i < AUDITORS; ++i) {
             everybody.push(account(auditorName(i)));
+            heardAt[account(auditorName(i))] = block.timestamp;
         }
         // Exactly a committee at first, so that draws come out short as often as not.
         for (uint256 i = 5; i < AUDITORS; ++i) {
@@ -42,6 +48,10 @@ contract Actors is Market {
         vm.warp(clock);
         vm.roll(height);
         _;
+        bool waits = court.undrawn() != 0;
+        if (waits && !still) stillSince = clock;
+        if (!waits && still) stoodStill += clock - stillSince;
+        still = waits;
     }
 
     // ── money and stake ──────────────────────────────────────────────────────────────────────────────────────
@@ -194,12 +204,45 @@ contract Actors is Market {
         bool listed = court.isAuditor(auditor);
         if (listed && seed % 2 != 0) return;
         vm.prank(auditor);
-        if (listed) court.resign();
-        else court.enroll();
+        if (listed) return court.resign();
+        court.enroll();
+        heardAt[auditor] = listTime();
+    }
+
+    /// Most auditors say that they are there; some sleep, and anybody may evict one of those.
+    function renewMost(uint256 seed, uint256 sleeping) external later(seed) {
+        for (uint256 i = 0; i < AUDITORS; ++i) {
+            address auditor = account(auditorName(i));
+            if ((sleeping >> (4 * i)) % 16 == 0 || !court.isAuditor(auditor)) continue;
+            vm.prank(auditor);
+            try court.renew() {
+                check(!still, "renewed while a draw was pending");
+                heardAt[auditor] = listTime();
+            } catch {
+                check(still, "an auditor could not renew");
+            }
+        }
+    }
+
+    function evictSomeone(uint256 seed, uint256 which) external later(seed) {
+        address auditor = account(auditorName(which % AUDITORS));
+        if (!court.isAuditor(auditor)) return;
+        bool due = !isPresent(auditor) || stake.stakeOf(auditor) < 10 * GLN;
+        try court.evict(auditor) {
+            check(due && !still, "evicted without a reason");
+        } catch {
+            check(!due || still, "not evicted");
+        }
     }
 
     function drawCommittee(uint256 seed, uint256 which) external later(seed) {
-        if (court.count() != 0) court.draw(openDispute(which, false));
+        if (court.count() == 0) return;
+        uint256 dispute = openDispute(which, false);
+        court.draw(dispute);
+        address[] memory members = court.committee(dispute);
+        for (uint256 i = 0; i < members.length; ++i) {
+            check(isPresent(members[i]), "a lapsed auditor was seated");
+        }
     }
 
     function decideDispute(uint256 seed, uint256 which) external later(seed) {
@@ -289,6 +332,15 @@ contract Actors is Market {
 
     function someone(uint256 seed) private view returns (address) {
         return everybody[(seed >> 8) % everybody.length];
+    }
+
+    /// The time by which auditors lapse, as it was when the action began.
+    function listTime() private view returns (uint256) {
+        return (still ? stillSince : clock) - stoodStill;
+    }
+
+    function isPresent(address auditor) private view returns (bool) {
+        return listTime() <= heardAt[auditor] + 1 days;
     }
 
     function some(uint256 which) private view returns (bytes32) {

@@ -320,6 +320,71 @@ contract AttacksTest is Market {
         court.draw(dispute);
     }
 
+    // ── presence ─────────────────────────────────────────────────────────────────────────────────────────────
+
+    /// Somebody has five auditors on the list, leaves a dispute of its own undrawn so that nobody can renew, and opens
+    /// the one it cares about in the very moment in which the list moves again, its own auditors renewed.
+    function test_a_dispute_left_undrawn_does_not_make_the_others_lapse() public {
+        for (uint256 i = AUDITORS; i < AUDITORS + 5; ++i) {
+            address own = fund(auditorName(i), 0, 50 * GLN);
+            vm.prank(own);
+            court.enroll();
+        }
+        bytes32 bait = running();
+        vm.prank(hub);
+        uint256 undrawn = court.accuse(bait, provider, keccak256("bait"));
+        bytes32 id = running();
+        vm.warp(block.timestamp + 1 days + 1);
+        court.expire(undrawn);
+        renewAuditors(AUDITORS, AUDITORS + 5);
+        vm.prank(hub);
+        uint256 dispute = court.accuse(id, provider, keccak256("evidence"));
+        setParameter(Names.COMMITTEE_SIZE, 11);
+        vm.assertEq(drawn(dispute).length, 11, "the others are as likely as its own");
+    }
+
+    function test_who_knows_the_seed_gains_nothing_by_putting_the_draw_off() public {
+        vm.warp(block.timestamp + 12 hours);
+        renewAuditors(3, AUDITORS);
+        vm.warp(block.timestamp + 12 hours - 1);
+        bytes32 id = running();
+        vm.prank(hub);
+        uint256 dispute = court.accuse(id, provider, keccak256("evidence"));
+        uint256 opened = vm.snapshotState();
+        address[] memory atOnce = drawn(dispute);
+        vm.revertToState(opened);
+        vm.warp(block.timestamp + 1 days);
+        address[] memory late = drawn(dispute);
+        vm.assertEq(keccak256(abi.encode(late)), keccak256(abi.encode(atOnce)), "the same committee");
+        vm.assertEq(late.length, 5);
+    }
+
+    function test_who_knows_the_seed_cannot_bring_its_lapsed_auditors_back() public {
+        vm.warp(block.timestamp + 1 days + 1);
+        bytes32 id = running();
+        vm.prank(hub);
+        uint256 dispute = court.accuse(id, provider, keccak256("evidence"));
+        for (uint256 i = 0; i < AUDITORS; ++i) {
+            vm.prank(account(auditorName(i)));
+            vm.expectPartialRevert(Auditors.DrawPending.selector);
+            court.renew();
+        }
+        vm.assertEq(drawn(dispute).length, 0);
+    }
+
+    /// A known limit: presence says that a machine is there, not that it will vote.
+    function test_auditors_that_renew_and_stay_silent_leave_a_dispute_undecided() public {
+        bytes32 id = running();
+        vm.prank(hub);
+        uint256 dispute = court.accuse(id, provider, keccak256("evidence"));
+        vm.assertEq(drawn(dispute).length, 5);
+        vm.warp(block.timestamp + 12 hours);
+        renewAuditors(0, AUDITORS);
+        vm.warp(block.timestamp + 12 hours + 1);
+        court.expire(dispute);
+        vm.assertEq(stake.stakeOf(provider), 100 * GLN);
+    }
+
     /// The other side of the same rule, a known limit: without auditors, work can be had for nothing.
     function test_where_auditors_are_missing_a_requester_can_refuse_to_pay() public {
         for (uint256 i = 0; i < AUDITORS; ++i) {
@@ -449,13 +514,15 @@ contract AttacksTest is Market {
         if (path % 4 >= 1) propose(s);
         if (path % 4 >= 2) {
             vm.warp(block.timestamp + 1 days - 1);
+            if (path % 32 >= 8) renewAuditors(0, AUDITORS);
             vm.prank(path % 8 >= 4 ? requester : second);
             dispute = escrow.challenge(id, other);
         }
         if (path % 4 == 3) {
             vm.warp(block.timestamp + 1 days);
-            drawn(dispute);
-            if (ruling % 3 != 0) decide(dispute, ruling % 3, 3);
+            bool seated = drawn(dispute).length != 0;
+            vm.assertTrue(seated || path % 32 < 8, "auditors that are present sit");
+            if (seated && ruling % 3 != 0) decide(dispute, ruling % 3, 3);
         }
         vm.warp(latest);
         vm.startPrank(stranger);

@@ -48,7 +48,7 @@ contract DrawTest is Disputes {
 
     function test_an_auditor_without_stake_is_evicted_by_anybody() public {
         address first = account(auditorName(0));
-        vm.expectPartialRevert(Auditors.StakeSuffices.selector);
+        vm.expectPartialRevert(Auditors.NoReasonToEvict.selector);
         court.evict(first);
         vm.prank(first);
         stake.unbond(41 * GLN);

@@ -51,10 +51,14 @@ contract InvariantsTest is Base {
         selectors[18] = Actors.openChannel.selector;
         selectors[19] = Actors.redeemSteps.selector;
         target(address(actors), selectors);
-        bytes4[] memory more = new bytes4[](3);
+        bytes4[] memory more = new bytes4[](6);
         more[0] = Actors.closeChannel.selector;
         more[1] = Actors.lockOrder.selector;
         more[2] = Actors.enrollOrResign.selector;
+        more[3] = Actors.evictSomeone.selector;
+        // Nothing would be decided if auditors were not there mostly.
+        more[4] = Actors.renewMost.selector;
+        more[5] = Actors.renewMost.selector;
         target(address(actors), more);
     }
 

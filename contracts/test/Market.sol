@@ -225,6 +225,14 @@ abstract contract Market is Base {
         }
     }
 
+    /// The auditors from `from` up to `to` say that they are there.
+    function renewAuditors(uint256 from, uint256 to) internal {
+        for (uint256 i = from; i < to; ++i) {
+            vm.prank(account(auditorName(i)));
+            court.renew();
+        }
+    }
+
     /// The name of an auditor among the first `AUDITORS` ones, by its address.
     function nameOf(address auditor) internal pure returns (string memory) {
         for (uint256 i = 0; i < 32; ++i) {

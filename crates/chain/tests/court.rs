@@ -31,6 +31,8 @@ on_both_chains!(a_guilty_provider_pays_the_hub_and_the_auditors, guilty);
 on_both_chains!(a_hub_that_accuses_wrongly_pays_and_the_provider_is_let_go, innocent);
 on_both_chains!(without_a_majority_in_time_nobody_pays, undecided);
 on_both_chains!(without_a_whole_committee_nobody_judges, too_few);
+on_both_chains!(who_was_not_heard_of_for_a_voting_window_does_not_judge, gone);
+on_both_chains!(who_was_evicted_may_come_back_and_judge, back);
 
 async fn free(world: &World, name: &str) -> u64 {
     world.market.escrow_balance(address(name)).await.expect("read").0
@@ -155,6 +157,43 @@ async fn too_few(world: &mut World) {
     assert!(world.market.dispute_state(dispute).await.expect("read").committee.is_empty());
     world.refused("hub", world.market.draw(dispute), "AlreadyDrawn").await;
     nobody_pays(world, dispute).await;
+}
+
+/// A voting window passes in which only four of the five are heard of.
+async fn prepare_without_gus(world: &mut World) -> B256 {
+    let id = prepare(world, &AUDITORS).await;
+    world.wait(86_402).await;
+    for name in &AUDITORS[..4] {
+        world.must(name, world.market.renew()).await;
+    }
+    let now = world.market.now().await.expect("read");
+    let until = async |name| world.market.present_until(address(name)).await.expect("read");
+    assert!(until("gus").await.expect("on the list") < now, "lapsed");
+    assert!(until("cleo").await.expect("on the list") > now + 86_000, "a voting window more");
+    assert_eq!(until("ann").await, None, "no auditor");
+    id
+}
+
+async fn gone(world: &mut World) {
+    let id = prepare_without_gus(world).await;
+    let dispute = accuse(world, id).await;
+    assert!(world.market.dispute_state(dispute).await.expect("read").committee.is_empty(), "four are present");
+    nobody_pays(world, dispute).await;
+}
+
+async fn back(world: &mut World) {
+    let id = prepare_without_gus(world).await;
+    world.refused("ann", world.market.evict(address("cleo")), "NoReasonToEvict").await;
+    world.must("ann", world.market.evict(address("gus"))).await;
+    assert!(!world.market.is_auditor(address("gus")).await.expect("read"));
+    world.refused("gus", world.market.renew(), "NotEnrolled").await;
+    world.must("gus", world.market.enroll()).await;
+    let dispute = accuse(world, id).await;
+    assert_eq!(world.market.dispute_state(dispute).await.expect("read").committee.len(), 5);
+    let cast = votes(world, dispute, &AUDITORS.map(|name| (name, Ruling::Claimant))).await;
+    let committee = world.market.dispute_state(dispute).await.expect("read").committee;
+    world.must("hub", world.market.decide_by(dispute, &majority(&committee, &cast).expect("all of them"))).await;
+    assert_eq!(world.market.dispute_state(dispute).await.expect("read").stage, DisputeStage::ForClaimant);
 }
 
 async fn nobody_pays(world: &mut World, dispute: U256) {

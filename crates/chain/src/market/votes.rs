@@ -79,8 +79,15 @@ impl Market {
         Ok((bounds.min, bounds.max))
     }
 
-    /// Whether an account can be drawn for a committee.
+    /// Whether an account is on the list of auditors. Whether it can be drawn also depends on its presence.
     pub async fn is_auditor(&self, account: Address) -> Result<bool, ReadError> {
         self.read(self.deployment.court, &Court::isAuditorCall { account }).await
+    }
+
+    /// The last Unix second at which an auditor is present, unless it renews before; none if it is not on the list.
+    /// That second moves on with the time while a draw is pending.
+    pub async fn present_until(&self, account: Address) -> Result<Option<u64>, ReadError> {
+        let until = self.read(self.deployment.court, &Court::presentUntilCall { account }).await?;
+        Ok((!until.is_zero()).then(|| until.saturating_to()))
     }
 }

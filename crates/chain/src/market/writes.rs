@@ -231,6 +231,16 @@ impl Market {
         call(self.deployment.court, &Court::enrollCall {})
     }
 
+    /// Says as an auditor that one is there. Who has not for a voting window is not drawn.
+    pub fn renew(&self) -> Call {
+        call(self.deployment.court, &Court::renewCall {})
+    }
+
+    /// Takes an auditor off the list that is not present, or whose stake is too small.
+    pub fn evict(&self, auditor: Address) -> Call {
+        call(self.deployment.court, &Court::evictCall { auditor })
+    }
+
     /// Stops being an auditor.
     pub fn resign(&self) -> Call {
         call(self.deployment.court, &Court::resignCall {})

@@ -67,7 +67,11 @@ pub enum Action {
         order: u32,
     },
     Enroll,
+    Renew,
     Resign,
+    Evict {
+        auditor: Who,
+    },
     Accuse {
         order: u32,
         provider: Who,

@@ -38,18 +38,84 @@ pub struct Dispute {
     pub committee: Vec<Who>,
 }
 
+/// How long the list of auditors has stood still, because a draw was pending.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Stillness {
+    /// Disputes that wait for their draw.
+    undrawn: u32,
+    /// When the list last began to stand still.
+    since: u64,
+    /// Seconds before that.
+    before: u64,
+}
+
+impl Stillness {
+    fn begin(&mut self, now: u64) {
+        if self.undrawn == 0 {
+            self.since = now;
+        }
+        self.undrawn += 1;
+    }
+
+    fn end(&mut self, now: u64) {
+        self.undrawn -= 1;
+        if self.undrawn == 0 {
+            self.before += now - self.since;
+        }
+    }
+
+    /// Seconds in all.
+    fn total(&self, now: u64) -> u64 {
+        let running = if self.undrawn == 0 { 0 } else { now - self.since };
+        self.before + running
+    }
+}
+
 impl Economy {
-    pub(super) fn enroll(&mut self, who: Who) -> Result<(), Refusal> {
-        refuse_if(self.undrawn != 0, Refusal::DrawPending)?;
-        refuse_if(self.auditors.contains(&who), Refusal::AlreadyEnrolled)?;
+    pub(super) fn enroll(&mut self, at: Moment, who: Who) -> Result<(), Refusal> {
+        self.refuse_while_still()?;
+        refuse_if(self.auditors.contains_key(&who), Refusal::AlreadyEnrolled)?;
         refuse_if(self.free_stake(who) < self.terms.minimum_stake, Refusal::StakeTooSmall)?;
-        self.auditors.insert(who);
+        self.auditors.insert(who, self.list_time(at));
+        Ok(())
+    }
+
+    pub(super) fn renew(&mut self, at: Moment, who: Who) -> Result<(), Refusal> {
+        self.refuse_while_still()?;
+        let time = self.list_time(at);
+        *self.auditors.get_mut(&who).ok_or(Refusal::NotEnrolled)? = time;
         Ok(())
     }
 
     pub(super) fn resign(&mut self, who: Who) -> Result<(), Refusal> {
-        refuse_if(self.undrawn != 0, Refusal::DrawPending)?;
-        refuse_if(!self.auditors.remove(&who), Refusal::NotEnrolled)
+        self.refuse_while_still()?;
+        refuse_if(self.auditors.remove(&who).is_none(), Refusal::NotEnrolled)
+    }
+
+    pub(super) fn evict(&mut self, at: Moment, who: Who) -> Result<(), Refusal> {
+        let fit = self.is_present(at, who) && self.bonded(who) >= self.terms.minimum_stake;
+        refuse_if(fit, Refusal::NoReasonToEvict)?;
+        self.resign(who)
+    }
+
+    fn refuse_while_still(&self) -> Result<(), Refusal> {
+        refuse_if(self.stillness.undrawn != 0, Refusal::DrawPending)
+    }
+
+    /// The clock by which auditors lapse: it does not go while the list stands still.
+    fn list_time(&self, at: Moment) -> u64 {
+        at.now - self.stillness.total(at.now)
+    }
+
+    /// The last second at which an auditor is present, as it looks now; none if it is not enrolled.
+    pub fn present_until(&self, at: Moment, who: Who) -> Option<u64> {
+        let heard = self.auditors.get(&who)?;
+        Some(heard + self.terms.voting_window + self.stillness.total(at.now))
+    }
+
+    /// Whether somebody is an auditor and was heard of within the last voting window.
+    pub fn is_present(&self, at: Moment, who: Who) -> bool {
+        self.present_until(at, who).is_some_and(|until| at.now <= until)
     }
 
     pub(super) fn open_dispute(
@@ -61,7 +127,7 @@ impl Economy {
         accusation: bool,
     ) -> u32 {
         let number = self.disputes.len() as u32 + 1;
-        self.undrawn += 1;
+        self.stillness.begin(at.now);
         let dispute = Dispute {
             subject,
             parties,
@@ -100,15 +166,15 @@ impl Economy {
             self.open_one(number)?.anchor = at.height + 1;
             return refuse_if(!drawn.is_empty(), Refusal::WrongCommittee);
         }
-        self.undrawn -= 1;
+        self.stillness.end(at.now);
         self.open_one(number)?.drawing = false;
-        let eligible = self.auditors.iter().filter(|who| self.may_sit(&dispute, **who)).count();
+        let eligible = self.auditors.keys().filter(|who| self.may_sit(at, &dispute, **who)).count();
         // A whole committee or nobody, and no second draw.
         let size = self.terms.committee_size as usize;
         let wanted = if eligible < size { 0 } else { size };
         refuse_if(drawn.len() != wanted, Refusal::WrongCommittee)?;
         for who in drawn {
-            let may = self.auditors.contains(who) && self.may_sit(&dispute, *who);
+            let may = self.may_sit(at, &dispute, *who);
             let twice = self.lock_of(Subject::Seat(number), *who) != 0;
             let seated = self.lock_for(Subject::Seat(number), *who, *who, self.terms.work_lock);
             refuse_if(!may || twice || !seated, Refusal::WrongCommittee)?;
@@ -121,8 +187,9 @@ impl Economy {
         Ok(())
     }
 
-    fn may_sit(&self, dispute: &Dispute, who: Who) -> bool {
-        !dispute.parties.contains(&who)
+    fn may_sit(&self, at: Moment, dispute: &Dispute, who: Who) -> bool {
+        self.is_present(at, who)
+            && !dispute.parties.contains(&who)
             && self.lock_of(dispute.subject, who) == 0
             && self.bonded(who) >= self.terms.minimum_stake
             && self.free_stake(who) >= self.terms.work_lock
@@ -185,7 +252,9 @@ impl Economy {
     pub(super) fn expire(&mut self, at: Moment, number: u32) -> Result<(), Refusal> {
         let dispute = self.open_one(number)?.clone();
         refuse_if(at.now <= dispute.ends, Refusal::TooEarly)?;
-        self.undrawn -= u32::from(dispute.drawing);
+        if dispute.drawing {
+            self.stillness.end(at.now);
+        }
         let record = self.open_one(number)?;
         (record.status, record.drawing) = (Status::Expired, false);
         for member in &dispute.committee {

@@ -115,9 +115,9 @@ pub struct Economy {
     /// Disputes, numbered from 1.
     pub disputes: BTreeMap<u32, Dispute>,
     accusations: BTreeSet<(u32, Who)>,
-    /// Enrolled auditors.
-    pub auditors: BTreeSet<Who>,
-    undrawn: u32,
+    /// Enrolled auditors, and when each was last heard of, in seconds of the list's own clock.
+    pub auditors: BTreeMap<Who, u64>,
+    stillness: court::Stillness,
     /// Channels by payer, payee and nonce.
     pub channels: BTreeMap<(Who, Who, u64), Channel>,
     /// Schedules, numbered from 0.
@@ -156,8 +156,8 @@ impl Economy {
             nonces: BTreeSet::new(),
             disputes: BTreeMap::new(),
             accusations: BTreeSet::new(),
-            auditors: BTreeSet::new(),
-            undrawn: 0,
+            auditors: BTreeMap::new(),
+            stillness: court::Stillness::default(),
             channels: BTreeMap::new(),
             schedules,
             pool,
@@ -204,8 +204,10 @@ impl Economy {
             Action::Challenge { counter } => self.challenge(at, caller, counter),
             Action::Conclude { winner } => self.conclude(at, winner),
             Action::Release { order } => self.release(at, *order),
-            Action::Enroll => self.enroll(caller),
+            Action::Enroll => self.enroll(at, caller),
+            Action::Renew => self.renew(at, caller),
             Action::Resign => self.resign(caller),
+            Action::Evict { auditor } => self.evict(at, *auditor),
             Action::Accuse { order, provider } => self.accuse(at, caller, *order, *provider),
             Action::Draw { dispute, drawn } => self.draw(at, *dispute, drawn),
             Action::Decide { dispute, votes } => self.decide(at, *dispute, votes),

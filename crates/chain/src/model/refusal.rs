@@ -29,6 +29,7 @@ pub enum Refusal {
     AlreadyEnrolled,
     NotEnrolled,
     StakeTooSmall,
+    NoReasonToEvict,
     OrderEnded,
     AlreadyAccused,
     NothingLocked,

@@ -9,6 +9,9 @@ use gleaner_wire::Amount;
 
 use super::world::{PEOPLE, World};
 
+/// The most seconds from an action to the questions about what came of it.
+const LATER_MAX: u64 = 60;
+
 impl World {
     pub async fn compare(&self, context: &str) {
         join_all((0..PEOPLE).map(|who| self.compare_person(Who(who), context))).await;
@@ -32,6 +35,22 @@ impl World {
         let found = (stake.0, free.0, leaving.0, ready);
         let Holding { bonded, locked: _, exit } = holding;
         assert_eq!(found, (bonded, holding.free(), exit.amount, exit.ready), "stake of {who:?} after {context}");
+        self.compare_presence(who, context).await;
+    }
+
+    async fn compare_presence(&self, who: Who, context: &str) {
+        let found = self.market.present_until(self.address(who)).await.expect("presence");
+        let listed = self.market.is_auditor(self.address(who)).await.expect("the list");
+        let expected = self.model.present_until(self.at, who);
+        assert_eq!((listed, found.is_some()), (expected.is_some(), expected.is_some()), "{who:?} after {context}");
+        let (Some(found), Some(expected)) = (found, expected) else { return };
+        // While a draw is pending it moves on with the time, and the chain is asked a little later.
+        let pending = self.model.disputes.values().any(|dispute| dispute.drawing);
+        let later = if pending { LATER_MAX } else { 0 };
+        assert!(
+            (expected..=expected + later).contains(&found),
+            "presence of {who:?}: {found}, {expected} after {context}"
+        );
     }
 
     async fn compare_contracts(&self, context: &str) {

@@ -42,7 +42,9 @@ impl World {
             Action::Conclude { winner } => market.conclude(&self.settlement(winner)),
             Action::Release { order } => market.release(self.order_id(*order)),
             Action::Enroll => market.enroll(),
+            Action::Renew => market.renew(),
             Action::Resign => market.resign(),
+            Action::Evict { auditor } => market.evict(self.address(*auditor)),
             Action::Accuse { order, provider } => {
                 market.accuse(self.order_id(*order), self.address(*provider), B256::ZERO)
             }

@@ -77,6 +77,9 @@ impl World {
 
     async fn contests(&mut self) {
         let sharing = Sharing { shares: vec![(Who(3), 5), (Who(4), 7)], total: 12 };
+        for who in [5, 6, 7] {
+            self.done(who, Action::Renew).await;
+        }
         for (ruling, epoch, dispute) in [(1, 2, 2), (2, 3, 3)] {
             self.done(0, Action::Publish { epoch, sharing: sharing.clone() }).await;
             self.done(1, Action::Contest { epoch, sharing: Sharing::default() }).await;
@@ -88,6 +91,46 @@ impl World {
             assert_eq!(self.model.epochs[&epoch].sharing == sharing, ruling == 1, "as the court has decided");
         }
     }
+
+    /// Nobody lapses while a draw is pending, and everybody who is not heard of does otherwise.
+    async fn presence(&mut self) {
+        for who in [5, 6, 7] {
+            self.done(who, Action::Renew).await;
+        }
+        self.refused(0, Action::Renew, Refusal::NotEnrolled).await;
+        self.refused(0, Action::Evict { auditor: Who(0) }, Refusal::NotEnrolled).await;
+        self.refused(0, Action::Evict { auditor: Who(6) }, Refusal::NoReasonToEvict).await;
+        self.wait(2 * HOUR).await;
+        self.contest(4).await;
+        self.refused(5, Action::Renew, Refusal::DrawPending).await;
+        self.wait(3 * HOUR).await;
+        self.done(2, Action::Draw { dispute: 4, drawn: Vec::new() }).await;
+        assert_eq!(self.model.disputes[&4].committee, [5, 6, 7].map(Who), "five hours, of which two count");
+        let votes = [5, 6, 7].map(|who| (Who(who), 1)).to_vec();
+        self.done(2, Action::Decide { dispute: 4, votes }).await;
+        self.done(2, Action::ConcludeEpoch { epoch: 4 }).await;
+        self.wait(HOUR).await;
+        self.refused(0, Action::Evict { auditor: Who(6) }, Refusal::NoReasonToEvict).await;
+        self.wait(HOUR).await;
+        self.done(0, Action::Evict { auditor: Who(6) }).await;
+        self.refused(6, Action::Renew, Refusal::NotEnrolled).await;
+        self.done(6, Action::Enroll).await;
+        self.done(7, Action::Renew).await;
+        self.contest(5).await;
+        self.refused(0, Action::Evict { auditor: Who(5) }, Refusal::DrawPending).await;
+        self.wait(HOUR).await;
+        self.done(2, Action::Draw { dispute: 5, drawn: Vec::new() }).await;
+        assert!(self.model.disputes[&5].committee.is_empty(), "one of three has lapsed");
+        self.wait(4 * HOUR).await;
+        self.done(2, Action::Expire { dispute: 5 }).await;
+        self.done(2, Action::ConcludeEpoch { epoch: 5 }).await;
+    }
+
+    async fn contest(&mut self, epoch: u64) {
+        let sharing = Sharing { shares: vec![(Who(3), 5), (Who(4), 7)], total: 12 };
+        self.done(0, Action::Publish { epoch, sharing }).await;
+        self.done(1, Action::Contest { epoch, sharing: Sharing::default() }).await;
+    }
 }
 
 pub async fn play(node: Node) -> Trace {
@@ -95,6 +138,7 @@ pub async fn play(node: Node) -> Trace {
     world.votes_that_cannot_be_carried_out().await;
     world.claims().await;
     world.contests().await;
+    world.presence().await;
     world.compare_at_the_end().await;
     world.trace
 }

@@ -1,7 +1,7 @@
 //! What a whole test run should see at least once, but for a few.
 
 /// Actions that succeed.
-pub const DONE: [&str; 48] = [
+pub const DONE: [&str; 50] = [
     "Transfer",
     "Deposit",
     "DepositFor",
@@ -22,7 +22,9 @@ pub const DONE: [&str; 48] = [
     "Conclude",
     "Release",
     "Enroll",
+    "Renew",
     "Resign",
+    "Evict",
     "Accuse",
     "Decide",
     "Expire",
@@ -53,7 +55,7 @@ pub const DONE: [&str; 48] = [
 ];
 
 /// Reasons for which something is refused.
-pub const REFUSED: [&str; 69] = [
+pub const REFUSED: [&str; 70] = [
     "ERC20InsufficientBalance",
     "NotCovered",
     "NotFree",
@@ -79,6 +81,7 @@ pub const REFUSED: [&str; 69] = [
     "AlreadyEnrolled",
     "NotEnrolled",
     "StakeTooSmall",
+    "NoReasonToEvict",
     "OrderEnded",
     "AlreadyAccused",
     "NothingLocked",

@@ -19,6 +19,11 @@ impl World {
         {
             return next;
         }
+        if self.rng.gen_bool(0.5)
+            && let Some(next) = self.choose_presence()
+        {
+            return next;
+        }
         if self.rng.gen_bool(0.2)
             && let Some(next) = self.choose_ballot()
         {
@@ -54,8 +59,35 @@ impl World {
     }
 
     fn choose_auditing(&mut self) -> (Who, Action) {
-        let who = Who(self.rng.gen_range(self.first_auditor().0..PEOPLE));
-        (who, if self.rng.gen_bool(0.7) { Action::Enroll } else { Action::Resign })
+        let auditor = Who(self.rng.gen_range(self.first_auditor().0..PEOPLE));
+        match self.rng.gen_range(0..10) {
+            0..6 => {
+                let missing =
+                    (self.first_auditor().0..PEOPLE).map(Who).find(|who| !self.model.auditors.contains_key(who));
+                let who = if self.rng.gen_bool(0.5) { missing.unwrap_or(auditor) } else { auditor };
+                (who, Action::Enroll)
+            }
+            6 | 7 => (auditor, Action::Resign),
+            8 => (self.mostly(auditor), Action::Renew),
+            _ => (self.anyone(), Action::Evict { auditor: self.mostly(auditor) }),
+        }
+    }
+
+    /// An auditor that has lapsed comes back, which it would seldom do by chance; now and then it is evicted.
+    fn choose_presence(&mut self) -> Option<(Who, Action)> {
+        let lapsed = self.model.auditors.keys().copied().filter(|who| !self.model.is_present(self.at, *who));
+        let lapsed: Vec<Who> = lapsed.collect();
+        if lapsed.is_empty() {
+            return None;
+        }
+        let auditor = lapsed[self.rng.gen_range(0..lapsed.len())];
+        let (who, action) = match self.rng.gen_bool(0.95) {
+            true => (auditor, Action::Renew),
+            false => (self.anyone(), Action::Evict { auditor }),
+        };
+        // What is refused while a draw is pending would be tried until it is done.
+        let done = self.model.clone().apply(self.at, who, &action).is_ok();
+        (done || self.rng.gen_bool(0.1)).then_some((who, action))
     }
 
     /// Mostly whom the rules want, sometimes anyone.
