@@ -6,6 +6,7 @@ use crate::attempt::{Attempt, Why};
 use crate::data::Moving;
 use crate::effect::Effect;
 use crate::job::{Group, Job};
+use crate::market::mode::rules;
 use crate::market::tier;
 use crate::place::SeatId;
 use crate::pool::Trigger;
@@ -61,7 +62,11 @@ impl Core {
         let Placement { seat: seat_id, task, why, twin, price } = *placement;
         let TaskId { job: job_id, group: group_at, index } = task;
         let audit = matches!(why, Why::Audit(_));
-        let hedge = if twin.is_none() && !audit { self.hedge_after(task, seat_id) } else { None };
+        let hedge = if twin.is_none() && !audit {
+            rules(self.jobs[&job_id].market.mode).alone_for(self, task, seat_id)
+        } else {
+            None
+        };
         let seat = &self.seats[seat_id.0 as usize];
         let job = &self.jobs[&job_id];
         let group = &job.groups[usize::from(group_at)];

@@ -4,7 +4,7 @@ use gleaner_wire::Cause;
 /// Who pays for the time of a failed attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Payer {
-    /// The requester, out of the job's order: the program was at fault.
+    /// The requester, out of the job's order, once it is believed that the program was at fault.
     Requester,
     /// Nobody: the worker's own time is lost.
     Nobody,
@@ -50,15 +50,24 @@ pub fn consequence(cause: Cause) -> Consequence {
     let (payer, next, trouble, words) = match cause {
         Cause::WorkerLeft => (Payer::Nobody, Next::Elsewhere, 1, "nobody pays; it goes to another worker"),
         Cause::DeviceFault => (Payer::Nobody, Next::NeverBack, 2, "nobody pays; it goes to another worker"),
-        Cause::ProgramFault => {
-            (Payer::Requester, Next::UntilAgreed, 0, "the requester pays; other workers try it before the job ends")
-        }
-        Cause::OutOfMemory => {
-            (Payer::Requester, Next::UntilAgreed, 0, "the requester pays; if it happens again, raise needs.memory")
-        }
-        Cause::TimeLimit => {
-            (Payer::Requester, Next::UntilAgreed, 0, "the requester pays; if it happens again, raise time_max")
-        }
+        Cause::ProgramFault => (
+            Payer::Requester,
+            Next::UntilAgreed,
+            0,
+            "the requester pays if others come to it too; they try it before the job ends",
+        ),
+        Cause::OutOfMemory => (
+            Payer::Requester,
+            Next::UntilAgreed,
+            0,
+            "the requester pays if others come to it too; if it happens again, raise needs.memory",
+        ),
+        Cause::TimeLimit => (
+            Payer::Requester,
+            Next::UntilAgreed,
+            0,
+            "the requester pays if others come to it too; if it happens again, raise time_max",
+        ),
         Cause::BadInput => {
             (Payer::Nobody, Next::UntilAgreed, 0, "nobody pays; other workers look at it before the job ends")
         }

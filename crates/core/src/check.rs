@@ -101,7 +101,7 @@ impl Core {
             sums.1 += claim.gross.0;
         }
         for job in self.jobs.values() {
-            held.entry(job.id).or_default().1 += job.held_for_parts().0;
+            held.entry(job.id).or_default().1 += job.held_for_parts().0 + job.held_for_faults().0;
         }
         self.jobs.values().try_for_each(|job| {
             let (count, sum) = held.get(&job.id).copied().unwrap_or_default();

@@ -16,6 +16,7 @@ impl Core {
         self.totals.tasks_done += 1;
         // A result that is known already is as good as one that was built on them.
         self.pay_parts(id, at, index, Verdict::NotAsked);
+        self.drop_faults(id, at, index);
         let job = self.jobs.get_mut(&id).expect("only tasks of live jobs complete");
         job.done += 1;
         let finished = job.done == job.tasks;
@@ -111,6 +112,7 @@ impl Core {
             }
         }
         self.close_parts(id);
+        self.close_faults(id);
         self.let_go(id);
         for at in 0..groups {
             if let Sale::Open(auction) = self.jobs[&id].groups[usize::from(at)].sale {

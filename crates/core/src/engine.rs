@@ -1,30 +1,36 @@
 //! Which build of its engine a rendering gets where the job names none: one for all of its steps, since builds differ in
-//! their pixels. It is the one that most machines have when the job comes; if none is there, the one that first delivers.
-use alloc::collections::BTreeMap;
+//! their pixels. It is the one that most owners have when the job comes; if none is there, the one that first delivers.
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 use gleaner_wire::{Needs, Runtime, Stage, Work};
 
 use crate::attempt::Attempt;
+use crate::audit::Owner;
 use crate::job::work_hash;
 use crate::plan::Graph;
 use crate::state::Core;
 
 impl Core {
-    /// The build of Blender that most online slots have which fit each of these needs; of equals, the first by name.
+    /// The build of Blender that most owners have whose online machines fit each of these needs; of equals the one with more
+    /// slots, then the first by name. A build that one owner has alone could be made up by it, and nobody could check it.
     pub fn popular_engine(&self, needs: &[&Needs]) -> Option<String> {
         let named: Vec<_> = needs.iter().map(|needs| self.classes.named(needs)).collect();
-        let mut slots: BTreeMap<u16, Vec<u64>> = BTreeMap::new();
+        let mut fitting: BTreeMap<u16, Vec<(BTreeSet<Owner>, u64)>> = BTreeMap::new();
         for seat in self.seats.iter().filter(|seat| seat.counted && !needs.is_empty()) {
             let Some(offered) = seat.runtime(Runtime::Blender) else { continue };
-            let counts = slots.entry(offered.engine).or_insert_with(|| alloc::vec![0; needs.len()]);
-            for ((count, needs), named) in counts.iter_mut().zip(needs).zip(&named) {
-                *count += if seat.fits(needs, *named) { u64::from(seat.slots) } else { 0 };
+            let counts = fitting.entry(offered.engine).or_insert_with(|| alloc::vec![Default::default(); needs.len()]);
+            for (((owners, slots), needs), named) in counts.iter_mut().zip(needs).zip(&named) {
+                if seat.fits(needs, *named) {
+                    owners.insert(self.owner(seat.worker));
+                    *slots += u64::from(seat.slots);
+                }
             }
         }
-        let (mut most, mut best) = (0, None);
+        let (mut most, mut best) = ((0, 0), None);
         for (name, number) in self.classes.engines() {
-            let fitting = slots.get(&number).and_then(|counts| counts.iter().min().copied()).unwrap_or(0);
+            let counts = fitting.get(&number).into_iter().flatten();
+            let fitting = counts.map(|(owners, slots)| (owners.len(), *slots)).min().unwrap_or_default();
             if fitting > most {
                 (most, best) = (fitting, Some(name));
             }
@@ -32,7 +38,7 @@ impl Core {
         best.map(Into::into)
     }
 
-    /// A job is about to be taken: its renderings get the build that most machines have.
+    /// A job is about to be taken: its renderings get the build that most owners have.
     pub(crate) fn choose_engine(&self, graph: &mut Graph) {
         let open: Vec<&Needs> = graph.groups.iter().map(|group| &group.needs).filter(|needs| is_open(needs)).collect();
         let Some(engine) = self.popular_engine(&open) else { return };

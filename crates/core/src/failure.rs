@@ -1,15 +1,16 @@
 //! What follows a failed attempt: who pays, what it says about the worker, and where the task goes.
+use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use gleaner_wire::market::Mode;
 use gleaner_wire::{AttemptId, Cause, JobId, Micros, WorkerId};
 
 use crate::attempt::{Attempt, Why};
-use crate::audit::Verdict;
 use crate::blame::{Consequence, Next, Payer, STOPPED_EARLY, consequence};
 use crate::effect::Effect;
 use crate::job::{FAILURES_KEPT, Failure, Phase, Trouble};
+use crate::market::counts;
+use crate::market::mode::{Ended, rules};
 use crate::pool::{Standing, Trigger};
 use crate::state::Core;
 
@@ -59,9 +60,12 @@ impl Core {
         self.doubt_holder(&attempt);
         let follows = self.consequence(&attempt, cause);
         if follows.payer == Payer::Requester {
-            self.pay(&attempt, id, ran, false, Verdict::NotAsked);
+            self.owe_for_fault(&attempt, id, cause, ran);
         }
-        self.note_unreliable(&attempt, cause, ran, effects);
+        if counts(cause) {
+            self.workers[attempt.worker.0 as usize].reliability.failed();
+        }
+        rules(self.jobs[&attempt.job].market.mode).failed(self, &attempt, Ended { cause, ran }, effects);
         self.take_down_failure(&attempt, id, cause, detail, effects);
         if !self.jobs[&attempt.job].is_running() {
             return;
@@ -114,6 +118,11 @@ impl Core {
     /// the job.
     pub(crate) fn note_trouble(&mut self, attempt: &Attempt, cause: Cause, next: Next) -> bool {
         let (agreed_at, failures_max) = (self.agreement(cause), self.params.failures_per_task_max);
+        let before = self.jobs[&attempt.job].groups[usize::from(attempt.group)].troubles.get(&attempt.index);
+        let faults = before.into_iter().flat_map(|trouble| &trouble.faults).filter(|(_, fault)| *fault == cause);
+        // One owner with several machines is one witness.
+        let witnesses = faults.map(|(worker, _)| *worker).chain([attempt.worker]).map(|worker| self.owner(worker));
+        let witnesses = witnesses.collect::<BTreeSet<_>>().len() as u32;
         let job = self.jobs.get_mut(&attempt.job).expect("a failed attempt's job is there");
         let group = &mut job.groups[usize::from(attempt.group)];
         let trouble = group.troubles.entry(attempt.index).or_default();
@@ -129,10 +138,20 @@ impl Core {
             Next::UntilAgreed => {
                 trouble.avoid(attempt.worker, false);
                 trouble.faults.push((attempt.worker, cause));
-                agreed = trouble.faults.iter().filter(|(_, fault)| *fault == cause).count() as u32 >= agreed_at;
+                agreed = witnesses >= agreed_at;
             }
         }
         agreed || trouble.failures >= failures_max
+    }
+
+    /// Has a task go to others than these, as long as there are any.
+    pub(crate) fn pass_over(&mut self, attempt: &Attempt, workers: &[WorkerId]) {
+        if workers.is_empty() {
+            return;
+        }
+        let job = self.jobs.get_mut(&attempt.job).expect("the caller has seen it");
+        let trouble = job.groups[usize::from(attempt.group)].troubles.entry(attempt.index).or_default();
+        workers.iter().for_each(|worker| trouble.avoid(*worker, true));
     }
 
     /// Puts a failed task back into its queue, or ends the job if it is at fault and nobody is left to try it.
@@ -163,6 +182,7 @@ impl Core {
             1 => format!("its one attempt failed: {last}"),
             _ => format!("{failures} attempts failed, the last one: {last}"),
         };
+        self.pay_for_fault(job, at, index, cause);
         self.end_job(job, Phase::Failed { task: Some((at, index)), cause: Some(cause), reason }, effects);
     }
 
@@ -171,11 +191,11 @@ impl Core {
         let group = &self.jobs[&job].groups[usize::from(at)];
         let named = self.classes.named(&group.plan.needs);
         let trouble = group.troubles.get(&index);
-        // No auction invites the platform's own workers.
-        let auctioned = self.jobs[&job].market.mode == Mode::Auction;
+        let managed_too = rules(self.jobs[&job].market.mode).counts_managed();
         self.seats.iter().any(|seat| {
             seat.counted
-                && !(auctioned && seat.managed)
+                && (managed_too || !seat.managed)
+                && self.jobs[&job].admits(seat.worker)
                 && trouble.is_none_or(|trouble| !trouble.avoids(seat.worker))
                 && seat.fits(&group.plan.needs, named)
         })
@@ -194,6 +214,8 @@ impl Core {
 
     /// A worker is gone: what waited for others to take it may now depend on those it avoided.
     pub(crate) fn relieve_all(&mut self) {
+        // Those who could be checked may be gone.
+        self.jobs.values_mut().for_each(|job| job.barred.clear());
         let waiting = self.jobs.values().filter(|job| job.is_running()).flat_map(|job| {
             (0..).zip(&job.groups).flat_map(move |(at, group)| {
                 let troubled = group.troubles.iter().filter(|(index, _)| group.returned.contains(index));

@@ -221,11 +221,19 @@ impl Core {
             seat.counted
                 && seat.fits(&group.plan.needs, named)
                 && trouble.is_none_or(|trouble| !trouble.avoids(seat.worker))
+                && self.jobs[&task.job].admits(seat.worker)
                 && self.can_pay(id, task)
         });
-        if !payable {
-            self.run_out_of_money(task.job, effects);
+        if payable {
+            return;
         }
+        let barred = &mut self.jobs.get_mut(&task.job).expect("it was just seen").barred;
+        if barred.is_empty() {
+            return self.run_out_of_money(task.job, effects);
+        }
+        // Those who can be checked are too dear, so whoever cannot be is better than nobody.
+        barred.clear();
+        self.opened.insert((task.job, task.group));
     }
 
     /// If the result of an element is known, it is done without running.

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::audit::{Proof, Verdict};
 use crate::data::Inputs;
 use crate::engine;
+use crate::fault::Reported;
 use crate::learn::ProgramId;
 use crate::market::parts::Part;
 use crate::market::{Award, Sale, race};
@@ -132,6 +133,8 @@ pub(crate) struct Group {
     pub checkpoints: BTreeMap<u32, Output>,
     /// What attempts did of them that were moved, where that is not paid yet.
     pub parts: BTreeMap<u32, Vec<Part>>,
+    /// Faults that were reported of tasks and are not believed yet.
+    pub reported: BTreeMap<u32, Vec<Reported>>,
     pub done: u32,
     /// The hash of all outputs, once they are all there and somebody reads them.
     pub outputs_hash: Option<Hash>,
@@ -280,6 +283,8 @@ pub(crate) struct Job {
     pub order: Option<SignedOrder>,
     /// Who works on it, if there is an order: a chain pays so many at once and no more.
     pub crew: BTreeSet<WorkerId>,
+    /// Whose results for it cannot be checked while others' can.
+    pub barred: BTreeSet<WorkerId>,
     /// What it has locked of each provider's stake, as far as that was seen.
     pub locks: BTreeMap<Address, Amount>,
     /// Whether the order was locked.
@@ -305,9 +310,10 @@ impl Job {
         self.phase == Phase::Running
     }
 
-    /// Whether this worker may work on it: a settlement names only so many.
+    /// Whether this worker may work on it: a settlement names only so many, and results must be such as can be checked.
     pub fn admits(&self, worker: WorkerId) -> bool {
-        self.order.is_none() || self.crew.len() < CREW_MAX || self.crew.contains(&worker)
+        !self.barred.contains(&worker)
+            && (self.order.is_none() || self.crew.len() < CREW_MAX || self.crew.contains(&worker))
     }
 
     pub fn has_ended(&self) -> bool {

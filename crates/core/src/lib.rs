@@ -18,6 +18,7 @@ mod engine;
 mod event;
 mod explain;
 mod failure;
+mod fault;
 mod feed;
 mod figures;
 mod job;

@@ -8,6 +8,7 @@ use crate::attempt::Attempt;
 use crate::audit::Verdict;
 use crate::job::{Job, Paid, Phase};
 use crate::ledger::Account;
+use crate::market::mode::rules;
 use crate::state::Core;
 
 /// A worker's part of a job's bill.
@@ -43,12 +44,15 @@ pub struct Receipt {
 }
 
 impl Core {
-    /// Pays a worker for the time it ran, out of what was set aside, less the platform's share.
+    /// Pays a worker for the time it ran, out of what was set aside, less a bond that it has lost and the platform's share.
     ///
     /// The share is taken of all that the worker has done for the job so far, so that it comes out as it does when the
     /// sum is settled at once.
     pub(crate) fn pay(&mut self, attempt: &Attempt, id: AttemptId, ran: Micros, delivered: bool, verdict: Verdict) {
-        let gross = attempt.price.per_second_over(ran).min(attempt.hold);
+        let full = attempt.price.per_second_over(ran).min(attempt.hold);
+        // Only what has a receipt, which shows it.
+        let bond = if delivered { self.withhold_bond(attempt.worker, full) } else { Amount::ZERO };
+        let gross = Amount(full.0 - bond.0);
         let job = self.jobs.get_mut(&attempt.job).expect("an attempt's job is there");
         let tally = job.tallies.entry(attempt.worker).or_default();
         let before = tally.gross.basis_points(job.share_points);
@@ -66,7 +70,7 @@ impl Core {
         let paid = paid.and_then(|()| self.ledger.transfer(&order, &Account::Worker(attempt.worker), earned));
         paid.expect("what was set aside for an attempt is part of its order");
         if delivered {
-            self.note_race_paid(attempt, ran);
+            rules(self.jobs[&attempt.job].market.mode).paid(self, attempt, ran);
         }
     }
 

@@ -3,11 +3,11 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
-use gleaner_wire::market::Mode;
 use gleaner_wire::{Amount, AttemptId, JobId, Millis, WorkerId};
 
 use crate::attempt::{Attempt, Why};
 use crate::data::Moving;
+use crate::market::mode::rules;
 use crate::state::Core;
 
 /// A running attempt, as it was placed.
@@ -41,12 +41,16 @@ pub struct Reason {
     sale: Sale,
 }
 
+/// How a device came to a task, beside being the best one that fits.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Sale {
+pub(crate) enum Sale {
+    /// In no other way.
     None,
+    /// Its bid won, and why.
     Won(String),
     /// A bid won the device before, and it is kept at that price.
     Kept,
+    /// Nobody bid.
     Unsold,
 }
 
@@ -114,16 +118,7 @@ impl Core {
         let group = &job.groups[usize::from(attempt.group)];
         let speed = seat.runtime(group.plan.needs.runtime).map_or(0, |offered| offered.speed);
         let data = group.inputs.as_ref().map(|inputs| (inputs.bytes, attempt.moving));
-        let sale = match attempt.why {
-            Why::Won => Sale::Won(self.won_words(job, attempt)),
-            Why::Idle | Why::Ahead if job.market.mode == Mode::Auction => {
-                match self.firmness.won_price(attempt.seat, job.id) {
-                    Some(_) => Sale::Kept,
-                    None => Sale::Unsold,
-                }
-            }
-            Why::Idle | Why::Ahead | Why::Second | Why::Hedge | Why::Test | Why::Audit(_) => Sale::None,
-        };
+        let sale = rules(job.market.mode).sold(self, job, attempt);
         Reason { why: attempt.why, speed, price: attempt.price, data, sale }
     }
 }

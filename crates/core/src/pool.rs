@@ -117,6 +117,8 @@ pub(crate) struct Worker {
     pub reliability: market::Record,
     /// What it lost in bonds, ever.
     pub forfeited: Amount,
+    /// What is withheld in bonds from its next pay, where money is on a chain.
+    pub bond_due: Amount,
 }
 
 impl Worker {
@@ -142,6 +144,7 @@ impl Worker {
             record: Record::default(),
             reliability: market::Record::default(),
             forfeited: Amount::ZERO,
+            bond_due: Amount::ZERO,
             silent_until: None,
             alarm: None,
         }

@@ -73,13 +73,14 @@ impl Tests {
         self.0.values().filter(|_| may_be_tested(state) && !is_out).map(|record| record.due).min()
     }
 
-    /// How each stands.
+    /// How each stands. When one that has passed is tested again is nobody's business: who knew the moment would be fast then,
+    /// and at no other time.
     pub fn states(&self) -> impl Iterator<Item = TestView> + '_ {
         self.0.iter().map(|((device, runtime), record)| TestView {
             device: *device,
             runtime: *runtime,
             score: record.score,
-            due: (!record.out).then_some(record.due),
+            due: (!record.out && record.score.is_none()).then_some(record.due),
             why: record.why.clone(),
         })
     }

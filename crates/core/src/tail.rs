@@ -2,12 +2,12 @@
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use gleaner_wire::job_file::Prefer;
-use gleaner_wire::market::Mode;
 use gleaner_wire::{JobId, Micros, Millis, TaskId};
 
 use crate::assign::Placement;
 use crate::attempt::{Attempt, Why};
 use crate::effect::Effect;
+use crate::market::mode::rules;
 use crate::place::{SeatId, Tier};
 use crate::state::Core;
 
@@ -31,7 +31,7 @@ impl Core {
         let group = &job.groups[usize::from(at)];
         let runs = self.programs.runs(group.program);
         let due = group.tail.is_none() || runs >= group.tail_runs.saturating_mul(4);
-        let plain = job.is_running() && job.prefer != Prefer::Cheap && job.market.mode != Mode::Race;
+        let plain = job.is_running() && job.prefer != Prefer::Cheap && rules(job.market.mode).doubles_last();
         if !plain || !group.is_ending() || runs < RUNS_MIN || !due {
             return;
         }
@@ -251,14 +251,18 @@ impl Core {
     /// An attempt runs far past its prediction: start a second one if someone suitable is idle, or look again later.
     pub(crate) fn suspect(&mut self, slot: u32, effects: &mut Vec<Effect>) {
         let attempt = self.attempts.at(slot);
-        let (id, at, elapsed) = (attempt.job, attempt.group, self.now.since(attempt.placed));
         if attempt.is_audit() {
+            let elapsed = self.now.since(attempt.placed);
             self.attempts.at_mut(slot).suspect_at = self.now.after(Millis(elapsed.0.max(1000)));
             return;
         }
-        if self.jobs[&id].market.mode == Mode::Race {
-            return self.hedge(slot, effects);
-        }
+        rules(self.jobs[&attempt.job].market.mode).late(self, slot, effects);
+    }
+
+    /// Starts a second attempt beside one that is overdue.
+    pub(crate) fn double_if_overdue(&mut self, slot: u32, effects: &mut Vec<Effect>) {
+        let attempt = self.attempts.at(slot);
+        let (id, at, elapsed) = (attempt.job, attempt.group, self.now.since(attempt.placed));
         let ending = self.jobs[&id].groups[usize::from(at)].tail.is_some();
         let Some(expected) = self.expect(slot).filter(|_| ending || attempt.twin.is_none()) else {
             self.attempts.at_mut(slot).suspect_at = self.now.after(Millis(elapsed.0.max(1000)));

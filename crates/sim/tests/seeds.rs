@@ -15,3 +15,11 @@ fn two_runs_of_a_seed_give_the_same_trace() {
         assert_ne!(trace(seed), trace(seed + 100));
     }
 }
+
+/// In this world tiles wait for ever beside idle devices that fit; why is not known yet.
+#[test]
+fn every_job_ends_in_a_world_that_stands_still() {
+    if let Err(violation) = gleaner_sim::many(798, 1, 1) {
+        panic!("{violation}");
+    }
+}

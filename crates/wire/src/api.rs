@@ -558,7 +558,7 @@ pub struct TestView {
     pub runtime: Runtime,
     /// The score by which it is chosen, if it has passed.
     pub score: Option<u32>,
-    /// When it is tested next; none while a test is under way.
+    /// When it is tested next; none while a test is under way, and none once it has passed.
     pub due: Option<Millis>,
     /// What was wrong with the last test; empty if nothing was.
     pub why: String,
@@ -586,6 +586,16 @@ pub struct DatasetView {
     pub held: u64,
     /// Machines that fetch or offer it at the moment.
     pub machines: u64,
+}
+
+/// A page of a listing of datasets.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct DatasetsPage {
+    /// The datasets: what was pushed, what jobs read, what they made; of each kind the newest first.
+    pub items: Vec<DatasetView>,
+    /// Where the next page starts, if there is more.
+    pub next: Option<String>,
 }
 
 /// What workers have sent each other of datasets, as their receivers have signed for it.

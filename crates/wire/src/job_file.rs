@@ -161,7 +161,7 @@ pub struct BlenderFile {
     /// Width and height in pixels; without them, as the scene says.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<Vec<u32>>, min_items = 2, max_items = 2))]
     pub resolution: Option<[NonZeroU32; 2]>,
-    /// Exactly this build of Blender; without one, the one that most machines have.
+    /// Exactly this build of Blender; without one, the one that most owners have.
     pub build: Option<String>,
     /// What this task does for another one; job files leave it out.
     pub stage: Option<StageFile>,

@@ -69,7 +69,7 @@ pub use spec::{Image, InputSpec, Limits, Stage, Sweep, TaskSpec, Work};
 pub use standing::State;
 
 /// The version of the control protocol; a hub and a worker that differ refuse each other with a clear message.
-pub const PROTOCOL: u16 = 7;
+pub const PROTOCOL: u16 = 8;
 /// The largest control message either side accepts.
 pub const MESSAGE_BYTES_MAX: usize = 256 * 1024;
 /// The most attempts that one worker may hold at a time.

@@ -200,7 +200,7 @@ pub struct Offer {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OfferError {
     /// A text is too long or holds control characters.
-    #[error("the {0} must be 1 to 64 printable characters")]
+    #[error("the {0} must be 1 to {max} printable characters", max = Offer::TEXT_CHARS_MAX)]
     Text(&'static str),
     /// Too few or too many of something.
     #[error("the offer must have 1 to {1} {0}")]
@@ -222,6 +222,8 @@ pub enum OfferError {
 impl Offer {
     /// The most devices of one worker.
     pub const DEVICES_MAX: usize = 32;
+    /// The most characters of a name.
+    pub const TEXT_CHARS_MAX: usize = 64;
     /// The most tasks a device runs at a time.
     pub const SLOTS_MAX: u16 = 256;
     /// The most cards of one device.
@@ -265,7 +267,7 @@ impl Offer {
 }
 
 fn check_text(what: &'static str, text: &str) -> Result<(), OfferError> {
-    let fits = (1..=64).contains(&text.chars().count()) && !text.chars().any(char::is_control);
+    let fits = (1..=Offer::TEXT_CHARS_MAX).contains(&text.chars().count()) && !text.chars().any(char::is_control);
     if fits { Ok(()) } else { Err(OfferError::Text(what)) }
 }
 

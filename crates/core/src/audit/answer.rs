@@ -123,7 +123,7 @@ impl Core {
         let policy = self.params.audits.clone();
         let referees = self.has_referee(id);
         let Some(audit) = self.audit_of(id) else { return };
-        let eligible = audit.jurors.iter().filter(|juror| !audit.gone.contains(&juror.worker)).count();
+        let eligible = audit.jurors.iter().filter(|juror| !audit.is_out(juror.worker)).count();
         let vote = if referees { Vote::beside_referees(&policy, eligible) } else { Vote::new(&policy, eligible) };
         let step = vote.step();
         audit.vote = Some(vote);

@@ -19,7 +19,7 @@ use crate::state::Core;
 
 /// Workers among whom lots are drawn.
 const JURORS_MAX: usize = 64;
-/// Seats that are looked at for them, once one is found.
+/// Seats that are looked at for them: all, where there are no more.
 const SCAN_MAX: usize = 4096;
 /// What speaks for a worker without a stake.
 const WEIGHT_MIN: u64 = 1;
@@ -29,7 +29,12 @@ impl Core {
     pub(crate) fn begin_audit(&mut self, id: AttemptId, seed: Hash, effects: &mut Vec<Effect>) {
         let jurors = self.jurors(&self.claims.all[&id], &seed);
         if jurors.is_empty() {
-            self.accept(id, Verdict::NobodyToCheck, effects);
+            // A class is what a worker says of itself: whoever makes one up for itself must not be paid unseen for it.
+            if self.others_can_be_checked(&self.claims.all[&id]) {
+                self.refuse_alone(id, effects);
+            } else {
+                self.accept(id, Verdict::NobodyToCheck, effects);
+            }
             return;
         }
         let audit = Audit {
@@ -38,6 +43,7 @@ impl Core {
             asked: BTreeMap::new(),
             answers: BTreeMap::new(),
             gone: BTreeSet::new(),
+            excused: BTreeSet::new(),
             drawn: Vec::new(),
             poll: 0,
             vote: None,
@@ -79,7 +85,7 @@ impl Core {
             audit.drawn = drawn;
             audit.asked.extend(asked);
             if !lost.is_empty() {
-                audit.gone.extend(lost);
+                audit.excused.extend(lost);
                 continue;
             }
             if nobody || out == 0 {
@@ -127,7 +133,7 @@ impl Core {
         if audit.referee().is_some() {
             next.extend(audit.in_lot_order(&self.workers_keys(audit), &claim.hash, REFEREE_LOT));
         }
-        let is_new = |juror: &Juror| !audit.answers.contains_key(&juror.worker) && !audit.gone.contains(&juror.worker);
+        let is_new = |juror: &Juror| !audit.answers.contains_key(&juror.worker) && !audit.is_out(juror.worker);
         next.retain(is_new);
         for referee in next {
             if let Some(attempt) = self.ask(id, referee, task, None, effects) {
@@ -152,8 +158,8 @@ impl Core {
         fit.map(|(at, seat)| Juror { worker: seat.worker, seat: at, weight: WEIGHT_MIN })
     }
 
-    /// Those who could check a claim: one worker for each other owner, from a place on that chance has chosen. They compute on
-    /// the claim's own class of devices; if these are too few, those of classes that it can be compared with help.
+    /// Those who could check a claim: one worker for each other owner. They compute on the claim's own class of devices; if these
+    /// are too few, those of classes that it can be compared with help.
     fn jurors(&self, claim: &Claim, seed: &Hash) -> Vec<Juror> {
         let same = self.jurors_where(claim, seed, |_, seat| self.is_alike(claim, seat));
         if same.len() >= self.params.audits.voters_min as usize || !self.check_of_task(claim).learns() {
@@ -162,23 +168,77 @@ impl Core {
         self.jurors_where(claim, seed, |at, seat| self.is_alike(claim, seat) || self.is_comparable(claim, at))
     }
 
+    /// Whether the task of a claim could be done, at a price that its job can pay, on a class of devices that several owners
+    /// have, who can check each other.
+    fn others_can_be_checked(&self, claim: &Claim) -> bool {
+        let runtime = self.jobs[&claim.attempt.job].groups[usize::from(claim.attempt.group)].plan.needs.runtime;
+        let task = TaskId { job: claim.attempt.job, group: claim.attempt.group, index: claim.attempt.index };
+        let mut first: BTreeMap<String, Owner> = BTreeMap::new();
+        let seats = (0..).map(SeatId).zip(&self.seats).take(SCAN_MAX);
+        let mut fitting = seats.filter(|(at, seat)| self.could_check(claim, seat) && self.can_pay(*at, task));
+        fitting.any(|(at, seat)| {
+            let owner = self.owner(seat.worker);
+            *first.entry(self.class_of(at, runtime)).or_insert(owner) != owner
+        })
+    }
+
+    /// Whether enough others have a claim's class of devices to find its maker wrong.
+    pub(crate) fn has_peers(&self, claim: &Claim) -> bool {
+        let mut owners = BTreeSet::new();
+        let alike = |seat: &&Seat| self.could_compute(claim, seat) && self.is_alike(claim, seat);
+        let mut seats = self.seats.iter().take(SCAN_MAX).filter(alike).map(|seat| self.owner(seat.worker));
+        let enough = self.params.audits.voters_min as usize;
+        seats.any(|owner| owners.insert(owner) && owners.len() >= enough)
+    }
+
+    /// Up to so many owners' workers whose seats fit, each owner as likely as any other, however many seats it has and wherever
+    /// they stand in the list.
     fn jurors_where(&self, claim: &Claim, seed: &Hash, fits: impl Fn(SeatId, &Seat) -> bool) -> Vec<Juror> {
         let count = self.seats.len();
-        let start = (proof::lot(seed, &claim.hash, b"start", 0) % count.max(1) as u64) as usize;
-        let mut found: BTreeMap<Owner, Juror> = BTreeMap::new();
-        for (looked, at) in (start..count).chain(0..start).enumerate() {
-            if found.len() >= JURORS_MAX || (looked >= SCAN_MAX && !found.is_empty()) {
-                break;
-            }
+        let start = proof::lot(seed, &claim.hash, b"start", 0);
+        let mut found: BTreeMap<Owner, (u64, Juror)> = BTreeMap::new();
+        let look = |at: usize, found: &mut BTreeMap<Owner, (u64, Juror)>| {
             let (seat, id) = (&self.seats[at], SeatId(at as u32));
-            if !self.is_managed(seat.worker) && self.could_check(claim, seat) && fits(id, seat) {
-                let juror = Juror { worker: seat.worker, seat: id, weight: self.weight(seat.worker) };
-                found.entry(self.owner(seat.worker)).or_insert(juror);
+            if self.is_managed(seat.worker) || !self.could_check(claim, seat) || !fits(id, seat) {
+                return;
+            }
+            let juror = Juror { worker: seat.worker, seat: id, weight: self.weight(seat.worker) };
+            let lot = mixed(start, at as u64);
+            let best = found.entry(self.owner(seat.worker)).or_insert((lot, juror));
+            if lot < best.0 {
+                *best = (lot, juror);
+            }
+        };
+        if count <= SCAN_MAX {
+            (0..count).for_each(|at| look(at, &mut found));
+        } else {
+            let first = (start % count as u64) as usize;
+            for number in 0..SCAN_MAX as u64 {
+                let lot = mixed(start, number);
+                let at = (lot % count as u64) as usize;
+                // Of many seats of one owner as many are passed over, or it would be among the jurors more often.
+                if (lot >> 32).is_multiple_of(self.seats_of_owner(self.seats[at].worker)) {
+                    look(at, &mut found);
+                }
+            }
+            let mut rest = (first..count).chain(0..first);
+            while found.is_empty()
+                && let Some(at) = rest.next()
+            {
+                look(at, &mut found);
             }
         }
-        let mut jurors: Vec<Juror> = found.into_values().collect();
+        let lot_of_owner = |juror: &Juror| mixed(!start, u64::from(juror.worker.0));
+        let mut jurors: Vec<Juror> = found.into_values().map(|(_, juror)| juror).collect();
+        jurors.sort_by_key(lot_of_owner);
+        jurors.truncate(JURORS_MAX);
         jurors.sort_by_key(|juror| juror.worker);
         jurors
+    }
+
+    fn seats_of_owner(&self, worker: WorkerId) -> u64 {
+        let workers = self.provider(worker).and_then(|provider| self.claims.owned.get(&provider));
+        workers.map_or(1, |workers| workers.len().max(1) as u64)
     }
 
     /// Whether a seat could say whether a claim is right: it could have done the task, and nothing speaks against it.
@@ -191,10 +251,12 @@ impl Core {
 
     /// Whether a seat is here, belongs to somebody else and could have done the task of a claim.
     pub(crate) fn could_compute(&self, claim: &Claim, seat: &Seat) -> bool {
-        let needs = &self.jobs[&claim.attempt.job].groups[usize::from(claim.attempt.group)].plan.needs;
+        let job = &self.jobs[&claim.attempt.job];
+        let needs = &job.groups[usize::from(claim.attempt.group)].plan.needs;
         seat.counted
             && seat.offered
             && !seat.testing
+            && job.admits(seat.worker)
             && self.owner(seat.worker) != self.owner(claim.attempt.worker)
             && seat.fits(needs, self.classes.named(needs))
     }
@@ -207,14 +269,16 @@ impl Core {
 
     /// Whether two seats must come to the same result, bit by bit.
     fn same_class(&self, runtime: Runtime, one: &Seat, other: &Seat) -> bool {
-        let name = |seat: &Seat| {
-            let worker = &self.workers[seat.worker.0 as usize];
-            worker.offer.devices.get(usize::from(seat.device)).map(|device| device.name.as_str())
+        // A driver compiles kernels, so its build counts as the device does.
+        let card = |seat: &Seat| {
+            let device = self.workers[seat.worker.0 as usize].offer.devices.get(usize::from(seat.device))?;
+            let offered = device.runtimes.iter().find(|offered| offered.runtime == runtime);
+            Some((device.name.as_str(), offered.and_then(|offered| offered.engine.as_deref())))
         };
         let engine = |seat: &Seat| seat.runtime(runtime).map(|offered| offered.engine);
         match runtime {
             Runtime::Wasm => true,
-            Runtime::Wgsl => one.kind == other.kind && name(one) == name(other),
+            Runtime::Wgsl => one.kind == other.kind && card(one) == card(other),
             Runtime::Blender => one.kind == other.kind && engine(one) == engine(other),
             Runtime::Container => one.kind == other.kind,
         }
@@ -234,13 +298,17 @@ impl Core {
             device.and_then(|device| device.runtimes.iter().find(|of| of.runtime == runtime)?.engine.as_deref());
         match runtime {
             Runtime::Wasm => "wasm".into(),
-            Runtime::Wgsl => format!("wgsl on {} {}", seat.kind, device.map_or("", |device| &device.name)),
+            Runtime::Wgsl => {
+                let name = device.map_or("", |device| &device.name);
+                let driver = engine.map(|driver| format!(", {driver}")).unwrap_or_default();
+                format!("wgsl on {} {name}{driver}", seat.kind)
+            }
             Runtime::Blender => format!("blender {} on {}", engine.unwrap_or("of any build"), seat.kind),
             Runtime::Container => format!("containers on {}", seat.kind),
         }
     }
 
-    fn owner(&self, worker: WorkerId) -> Owner {
+    pub(crate) fn owner(&self, worker: WorkerId) -> Owner {
         self.provider(worker).map_or(Owner::Worker(worker), Owner::Provider)
     }
 
@@ -248,15 +316,23 @@ impl Core {
         self.provider(worker).map_or(WEIGHT_MIN, |provider| self.stake(provider).0.max(WEIGHT_MIN))
     }
 
-    fn workers_keys(&self, audit: &Audit) -> Vec<Candidate> {
+    pub(super) fn workers_keys(&self, audit: &Audit) -> Vec<Candidate> {
         let of = |juror: &Juror| Candidate { key: self.workers[juror.worker.0 as usize].key, weight: juror.weight };
         audit.jurors.iter().map(of).collect()
     }
 }
 
+/// A number that follows from a lot and a place, for where a hash of its own would cost too much.
+fn mixed(lot: u64, place: u64) -> u64 {
+    let mut value = lot ^ place.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    value ^ (value >> 31)
+}
+
 /// Whose a worker is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Owner {
+pub(crate) enum Owner {
     Provider(Address),
     /// Without a chain nobody says who owns it.
     Worker(WorkerId),
@@ -270,10 +346,10 @@ impl Audit {
     }
 
     /// All jurors in the order of a lot, without those who gave no answer.
-    fn in_lot_order(&self, candidates: &[Candidate], claim: &Hash, number: u32) -> Vec<Juror> {
+    pub(super) fn in_lot_order(&self, candidates: &[Candidate], claim: &Hash, number: u32) -> Vec<Juror> {
         let order = proof::auditors(&self.seed, claim, number, candidates, candidates.len());
         let jurors = order.into_iter().map(|at| self.jurors[at]);
-        jurors.filter(|juror| !self.gone.contains(&juror.worker)).collect()
+        jurors.filter(|juror| !self.is_out(juror.worker)).collect()
     }
 
     /// The first of the platform's own workers that has answered.

@@ -90,6 +90,9 @@ pub(crate) struct Audit {
     pub answers: BTreeMap<WorkerId, Answer>,
     /// Those who gave none.
     pub gone: BTreeSet<WorkerId>,
+    /// Those whom lots pass over through no fault of theirs: they could not be asked, or have seen two answers before they
+    /// gave one.
+    pub excused: BTreeSet<WorkerId>,
     /// Who was drawn for the poll that is under way.
     pub drawn: Vec<WorkerId>,
     pub poll: u32,
@@ -107,6 +110,11 @@ pub(crate) struct Audit {
 }
 
 impl Audit {
+    /// Whether lots may fall on somebody.
+    pub fn is_out(&self, worker: WorkerId) -> bool {
+        self.gone.contains(&worker) || self.excused.contains(&worker)
+    }
+
     /// Where somebody computes who was asked.
     pub fn seat_of(&self, worker: WorkerId) -> Option<SeatId> {
         let asked = self.jurors.iter().chain(&self.referees).find(|juror| juror.worker == worker);
@@ -193,8 +201,9 @@ impl Claim {
         now: Millis,
     ) -> Self {
         let task = TaskId { job: attempt.job, group: attempt.group, index: attempt.index };
-        let hash = receipt::claim_hash(&receipt::Claim::whole(id, task, Some(output.hash()), result.claimed));
         let Delivered { claimed, ran, batch } = result;
+        let said = receipt::Claim { attempt: id, task, output: Some(output.hash()), ran: claimed };
+        let hash = receipt::claim_hash(&said);
         let gross = attempt.price.per_second_over(ran).min(attempt.hold);
         let (finished, round, draw, audit) = (now, 0, None, None);
         Self { attempt, provider, output, claimed, ran, gross, batch, finished, hash, round, draw, audit }

@@ -6,6 +6,7 @@ use gleaner_wire::{AttemptId, Output, TaskId};
 
 use super::claim::{Juror, Question};
 use crate::effect::Effect;
+use crate::proof::COMPARE_LOT;
 use crate::state::Core;
 
 /// A comparison that is not made yet.
@@ -63,7 +64,8 @@ impl Core {
         }
     }
 
-    /// Has somebody look at two results: another juror than the one whose answer it is, if there is one.
+    /// Has somebody look at two results whom the lot names: another juror than the one whose answer it is, if there is one. If it
+    /// has not computed the task itself, it is not asked to any more as long as there are enough others.
     fn ask_to_compare(
         &mut self,
         id: AttemptId,
@@ -79,13 +81,21 @@ impl Core {
             Question::Compare(of) | Question::CompareWithRival(of) => Some(of),
             Question::CompareCalibration => audit.calibration.map(|(other, _)| other.worker),
         };
-        let jurors = audit.jurors.iter().chain(&audit.referees);
-        let mut jurors: Vec<Juror> = jurors.filter(|juror| !audit.gone.contains(&juror.worker)).copied().collect();
-        jurors.sort_by_key(|juror| Some(juror.worker) == of);
-        for juror in jurors {
+        let lots = audit.in_lot_order(&self.workers_keys(audit), &claim.hash, COMPARE_LOT);
+        let left = audit.jurors.iter().filter(|juror| !audit.is_out(juror.worker)).count();
+        let mut jurors: Vec<Juror> = lots.into_iter().chain(audit.referees.iter().copied()).collect();
+        // Whoever has answered cannot be led by what it sees.
+        let answered = |juror: &Juror| audit.answers.contains_key(&juror.worker);
+        jurors.sort_by_key(|juror| (Some(juror.worker) == of, !answered(juror)));
+        let spare = left > self.params.audits.voters_min as usize;
+        let led: Vec<bool> = jurors.iter().map(|juror| spare && !answered(juror)).collect();
+        for (juror, led) in jurors.into_iter().zip(led) {
             if let Some(attempt) = self.ask(id, juror, task, Some(results), effects) {
                 let audit = self.audit_of(id).expect("it was just seen");
                 audit.asked.insert(attempt, (juror.worker, question));
+                if led {
+                    audit.excused.insert(juror.worker);
+                }
                 return true;
             }
         }

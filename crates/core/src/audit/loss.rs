@@ -6,7 +6,8 @@ use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use gleaner_wire::{Address, Amount, AttemptId, JobId, SignedOrder, WorkerId};
 
-use crate::proof::{RateView, Record};
+use super::claim::Claim;
+use crate::proof::{Costs, RateView, Record};
 use crate::state::Core;
 
 impl Core {
@@ -44,11 +45,28 @@ impl Core {
         locked.basis_points(self.params.slash_points)
     }
 
+    /// Whether a lie in place of a claim's result could cost stake at all: by its check and runtime, with what is known of honest
+    /// devices, and with enough others at hand who must come to the same.
+    fn can_cost_stake(&self, claim: &Claim) -> bool {
+        match self.costs_of(claim) {
+            Costs::Trust => false,
+            Costs::StakeForLies => self.may_blame(claim) && self.has_peers(claim),
+            Costs::Stake => self.has_peers(claim),
+        }
+    }
+
+    /// What a wrong answer to a claim's task costs.
+    pub(crate) fn costs_of(&self, claim: &Claim) -> Costs {
+        let plan = &self.jobs[&claim.attempt.job].groups[usize::from(claim.attempt.group)].plan;
+        Costs::of(plan.spec.check, plan.needs.runtime)
+    }
+
     /// The rate at which a claim is audited that is drawn now, and what it rests on.
     pub(crate) fn rate_of_claim(&self, id: AttemptId) -> RateView {
         let claim = &self.claims.all[&id];
         let provider = claim.provider.filter(|_| self.params.orders);
-        let loses = provider.map_or(Amount::ZERO, |provider| self.at_stake(claim.attempt.job, provider));
+        let at_stake = provider.filter(|_| self.can_cost_stake(claim));
+        let loses = at_stake.map_or(Amount::ZERO, |provider| self.at_stake(claim.attempt.job, provider));
         self.rate_view(claim.attempt.worker, provider, loses)
     }
 

@@ -19,4 +19,5 @@ pub use gleaner_wire::receipt::Verdict;
 pub use note::{AnswerNote, AuditNote, Conviction, DrawNote, Proof};
 
 pub(crate) use answer::is_answer;
+pub(crate) use ask::Owner;
 pub(crate) use claim::{Claim, Claims, Delivered};

@@ -4,9 +4,9 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use gleaner_wire::check::Check;
 use gleaner_wire::market::Market;
-use gleaner_wire::receipt::{Juror, Poll, Side, Verdict};
+use gleaner_wire::receipt::{Juror, Poll, Referee, Side, Verdict};
 use gleaner_wire::{
-    Address, Amount, AttemptId, DeviceKind, Hash, JobId, Micros, Millis, SignedOrder, TaskId, WorkerKey,
+    Address, Amount, AttemptId, DeviceKind, Hash, JobId, Micros, Millis, Runtime, SignedOrder, TaskId, WorkerKey,
 };
 use serde::{Deserialize, Serialize};
 
@@ -60,7 +60,7 @@ pub struct AuditNote {
     /// Whose answers differed from the claim and from each other.
     pub rivals: Vec<WorkerKey>,
     /// Who answered after the polls had not decided, in order.
-    pub referees: Vec<WorkerKey>,
+    pub referees: Vec<Referee>,
 }
 
 /// What is known of a judged claim.
@@ -74,6 +74,12 @@ pub struct Proof {
     pub worker: WorkerKey,
     /// Who is paid for it.
     pub provider: Option<Address>,
+    /// By what kind of program.
+    pub runtime: Runtime,
+    /// Whether it went on from a checkpoint.
+    pub resumed: bool,
+    /// Whether it was known well enough what honest devices differ by for somebody to be blamed for a difference.
+    pub blames: bool,
     /// On what.
     pub device: DeviceKind,
     /// Why it was placed there.
@@ -90,7 +96,9 @@ pub struct Proof {
     pub claimed: Micros,
     /// What of that counts.
     pub ran: Micros,
-    /// What the requester pays for it; nothing for what was refuted.
+    /// What is withheld of its pay because its worker won auctions and did not start.
+    pub bond: Amount,
+    /// What the requester pays for it, without that; nothing for what was refuted.
     pub gross: Amount,
     /// What the requester has paid for this worker's part of the job before.
     pub sum_before: Amount,

@@ -3,17 +3,16 @@ use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use gleaner_wire::check::Check;
-use gleaner_wire::receipt::{Juror, Side};
+use gleaner_wire::receipt::{Juror, Referee, Side};
 use gleaner_wire::{Address, Amount, AttemptId, Cause, Hash, JobId, TaskId, WorkerId};
 
 use super::Verdict;
-use super::claim::{Audit, Claim};
+use super::claim::{Answer, Audit, Claim};
 use super::note::{AnswerNote, AuditNote, Conviction, Proof};
 use crate::blame::Next;
 use crate::effect::Effect;
 use crate::pool::{Standing, Trigger};
-use crate::proof;
+use crate::proof::{self, Costs};
 use crate::state::Core;
 
 impl Core {
@@ -29,6 +28,7 @@ impl Core {
         self.keep_proof(id, &claim, verdict);
         let Claim { attempt, output, ran, .. } = claim;
         self.pay(&attempt, id, ran, true, verdict);
+        self.forgive_some(attempt.worker);
         let job = self.jobs.get_mut(&attempt.job).expect("an attempt's job is there");
         let tally = job.tallies.entry(attempt.worker).or_default();
         (tally.done, tally.ran) = (tally.done + 1, gleaner_wire::Micros(tally.ran.0 + ran.0));
@@ -42,10 +42,6 @@ impl Core {
     pub(crate) fn conclude(&mut self, id: AttemptId, verdict: Verdict, effects: &mut Vec<Effect>) {
         let claim = &self.claims.all[&id];
         let audit = claim.audit.as_ref().expect("only audited claims are concluded");
-        // Where answers may differ a little, a stranger's tolerance must not cost anybody its stake.
-        let convicts = self.check_of_task(claim) == Check::Exact;
-        // Whoever went on from a checkpoint may have been given a wrong one.
-        let misled = claim.attempt.resumed.then_some(claim.attempt.worker);
         let blames = self.may_blame(claim);
         let gone: Vec<WorkerId> = audit.gone.iter().copied().collect();
         // Whoever is on another side than the one that was found right was wrong, whether that is the claim's or not.
@@ -55,17 +51,20 @@ impl Core {
             Some(winner) => sides.partition(|(_, side)| *side == winner),
             None => (Vec::new(), Vec::new()),
         };
-        self.learn_tolerances(id);
-        let takes = if convicts { self.verdict_takes() } else { Amount::ZERO };
         let wrong: Vec<WorkerId> = wrong.into_iter().map(|(worker, _)| worker).collect();
+        let liars: Vec<WorkerId> = wrong.iter().copied().filter(|worker| self.is_lie(claim, audit, *worker)).collect();
+        self.learn_tolerances(id);
+        let takes = if liars.is_empty() { Amount::ZERO } else { self.verdict_takes() };
         self.take_down_contest(id, verdict, &wrong, takes);
         right.into_iter().for_each(|(worker, _)| self.note_record(worker, proof::Mark::Good));
         gone.into_iter().for_each(|worker| self.note_record(worker, proof::Mark::GivenUp));
+        let called_in = liars.contains(&self.claims.all[&id].attempt.worker);
         for worker in wrong {
-            match convicts && misled != Some(worker) {
-                true => self.convict(worker, id, effects),
-                false if blames => self.add_trouble(worker, 2, effects),
-                false => (),
+            if liars.contains(&worker) {
+                self.convict(worker, id, effects);
+            } else if blames {
+                self.note_record(worker, proof::Mark::Doubted);
+                self.add_trouble(worker, 2, effects);
             }
         }
         if verdict == Verdict::Undecided {
@@ -74,7 +73,32 @@ impl Core {
         if verdict.pays() {
             self.accept(id, verdict, effects);
         } else {
-            self.refuse(id, verdict, effects);
+            let detail = self.evidence(id, verdict, called_in);
+            self.refuse(id, verdict, detail, effects);
+        }
+    }
+
+    /// Whether a wrong answer is a lie, which costs stake: see [`proof::Costs`].
+    fn is_lie(&self, claim: &Claim, audit: &Audit, worker: WorkerId) -> bool {
+        let costs = self.costs_of(claim);
+        let of = |answer: &Answer| (answer.compared.map_or(u64::MAX, |compared| compared.distance), answer.tolerated);
+        let takes = |answer: &Answer| {
+            let (distance, tolerated) = of(answer);
+            costs.takes(distance, tolerated)
+        };
+        let is_claimant = worker == claim.attempt.worker;
+        // Whoever went on from a checkpoint may have been given a wrong one.
+        if is_claimant && claim.attempt.resumed {
+            return false;
+        }
+        match costs {
+            Costs::Trust => false,
+            Costs::Stake => true,
+            Costs::StakeForLies if !self.may_blame(claim) => false,
+            Costs::StakeForLies if is_claimant => {
+                audit.answers.values().filter(|answer| answer.side == audit.winner).all(takes)
+            }
+            Costs::StakeForLies => audit.winner == Some(Side::Claim) && audit.answers.get(&worker).is_some_and(takes),
         }
     }
 
@@ -88,10 +112,24 @@ impl Core {
         doubted.into_iter().for_each(|worker| self.add_trouble(worker, 1, effects));
     }
 
+    /// Nobody else has the device of a claim, and others could do its task who can be checked: it is not paid, and its worker
+    /// gets no more of this job. Nothing is held against it.
+    pub(crate) fn refuse_alone(&mut self, id: AttemptId, effects: &mut Vec<Effect>) {
+        let Claim { attempt, .. } = &self.claims.all[&id];
+        let (job, worker, class) = (attempt.job, attempt.worker, self.class_words(attempt));
+        self.jobs.get_mut(&job).expect("a claim's job is there").barred.insert(worker);
+        let detail = format!(
+            "nobody else here has its class of devices ({class}), so nobody can check it; it goes to a class that several \
+             owners have"
+        );
+        self.refuse(id, Verdict::Undecided, detail, effects);
+    }
+
     /// A claim is wrong, or cannot be told: it is not paid, and its task goes to somebody else.
-    fn refuse(&mut self, id: AttemptId, verdict: Verdict, effects: &mut Vec<Effect>) {
-        let detail = self.evidence(id, verdict);
+    fn refuse(&mut self, id: AttemptId, verdict: Verdict, detail: String, effects: &mut Vec<Effect>) {
         let claim = self.drop_claim(id, effects);
+        // Whoever has seen what others computed had better not be the next to compute it.
+        let led: Vec<WorkerId> = claim.audit.iter().flat_map(|audit| audit.excused.iter().copied()).collect();
         self.totals.claims_refuted += 1;
         self.keep_proof(id, &claim, verdict);
         let attempt = claim.attempt;
@@ -105,6 +143,7 @@ impl Core {
         }
         // Where it cannot be told who was wrong, either may have been right.
         let next = if verdict == Verdict::Refuted { Next::NeverBack } else { Next::Elsewhere };
+        self.pass_over(&attempt, &led);
         if self.note_trouble(&attempt, Cause::Refuted, next) {
             self.end_with_fault(&attempt, Cause::Refuted, effects);
         } else {
@@ -113,7 +152,7 @@ impl Core {
     }
 
     /// Who said what, in words.
-    fn evidence(&self, id: AttemptId, verdict: Verdict) -> String {
+    fn evidence(&self, id: AttemptId, verdict: Verdict, called_in: bool) -> String {
         let claim = &self.claims.all[&id];
         let Some(audit) = &claim.audit else { return verdict.words().into() };
         let short = |hash: Hash| String::from(&format!("{hash}")[..12]);
@@ -124,7 +163,7 @@ impl Core {
             let what = answer.output.map_or_else(|| "a failed program".into(), |output| short(output.hash()));
             said += &format!("{}{name} {what}", if said.is_empty() { "" } else { ", " });
         }
-        let costs = self.check_of_task(claim) == Check::Exact && self.jobs[&claim.attempt.job].order.is_some();
+        let costs = called_in && self.jobs[&claim.attempt.job].order.is_some();
         let follows = match verdict {
             Verdict::Refuted if costs => "its stake is called in",
             Verdict::Refuted => "trust in it begins anew",
@@ -138,6 +177,12 @@ impl Core {
             | Verdict::JobEnded => "nobody loses anything",
         };
         format!("{}: it delivered {ours}, the others computed {said}; {follows}", verdict.words())
+    }
+
+    /// Good work makes up for trouble, once it is paid: results that are delivered may still be found wrong.
+    fn forgive_some(&mut self, worker: WorkerId) {
+        let worker = &mut self.workers[worker.0 as usize];
+        worker.trouble = worker.trouble.saturating_sub(1);
     }
 
     fn note_record(&mut self, worker: WorkerId, mark: proof::Mark) {
@@ -206,6 +251,7 @@ impl Core {
             }
             let Claim { attempt, output, ran, .. } = claim;
             self.pay(&attempt, id, ran, true, verdict);
+            self.forgive_some(attempt.worker);
             self.totals.tasks_done += 1;
             let job = self.jobs.get_mut(&attempt.job).expect("the caller has seen it");
             job.done += 1;
@@ -226,12 +272,16 @@ impl Core {
         let seat = &self.seats[attempt.seat.0 as usize];
         let (worker, device) = (self.workers[attempt.worker.0 as usize].key, seat.kind);
         let why = self.why(attempt);
+        let bond = if verdict.pays() { self.bond_of(attempt.worker, claim.gross) } else { Amount::ZERO };
         let job = &self.jobs[&attempt.job];
         let proof = Proof {
             task: TaskId { job: attempt.job, group: attempt.group, index: attempt.index },
             attempt: id,
             worker,
             provider: claim.provider,
+            runtime: job.groups[usize::from(attempt.group)].plan.needs.runtime,
+            resumed: attempt.resumed,
+            blames: self.may_blame(claim),
             device,
             why,
             price: attempt.price,
@@ -240,7 +290,8 @@ impl Core {
             finished: claim.finished,
             claimed: claim.claimed,
             ran: claim.ran,
-            gross: if verdict.pays() { claim.gross } else { Amount::ZERO },
+            bond,
+            gross: if verdict.pays() { Amount(claim.gross.0 - bond.0) } else { Amount::ZERO },
             sum_before: job.tallies.get(&attempt.worker).map_or(Amount::ZERO, |tally| tally.gross),
             share_points: job.share_points,
             output: claim.output.hash(),
@@ -263,7 +314,7 @@ impl Core {
             key: key(juror.worker),
             provider: self.provider(juror.worker),
             weight: juror.weight,
-            gone: audit.gone.contains(&juror.worker),
+            gone: audit.is_out(juror.worker),
         });
         let answers = audit.answers.iter().map(|(worker, answer)| AnswerNote {
             key: key(*worker),
@@ -279,7 +330,8 @@ impl Core {
         let check = self.check_of_task(claim);
         let sample = audit.vote.as_ref().map_or(0, |vote| vote.sample() as u32);
         let answered = |worker: &WorkerId| audit.answers.contains_key(worker);
-        let referees = audit.referees.iter().map(|referee| referee.worker).filter(answered).map(key).collect();
+        let referee = |worker: WorkerId| Referee { key: key(worker), provider: self.provider(worker) };
+        let referees = audit.referees.iter().map(|referee| referee.worker).filter(answered).map(referee).collect();
         let rivals = audit.rivals.iter().map(|rival| key(*rival)).collect();
         let (seed, polls) = (audit.seed, audit.polls.clone());
         AuditNote { seed, check, jurors, answers, sample, polls, rivals, referees }

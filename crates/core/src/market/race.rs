@@ -6,10 +6,10 @@
 //! share of paid work if all goes as before. And no second attempt starts unless what was wasted so far, together with all
 //! that is at risk now, stays under it too, however wrong the reckoning is.
 use alloc::vec::Vec;
-use gleaner_wire::market::Mode;
 use gleaner_wire::{Micros, Millis, TaskId};
 use serde::{Deserialize, Serialize};
 
+use super::mode::Rules;
 use crate::assign::Placement;
 use crate::attempt::{Attempt, Why};
 use crate::effect::Effect;
@@ -84,14 +84,36 @@ fn outcome(first: u64, second: u64, delay: u64) -> (u64, u64) {
     }
 }
 
+/// Tasks may be taken by a second worker too, and the first answer is paid.
+pub(crate) struct Race;
+
+impl Rules for Race {
+    /// Its own rule says when there is a second attempt.
+    fn doubles_last(&self) -> bool {
+        false
+    }
+
+    fn alone_for(&self, core: &mut Core, task: TaskId, seat: SeatId) -> Option<Millis> {
+        core.hedge_after(task, seat)
+    }
+
+    fn late(&self, core: &mut Core, slot: u32, effects: &mut Vec<Effect>) {
+        core.hedge(slot, effects);
+    }
+
+    fn answered(&self, core: &mut Core, winner: &Attempt, loser: &Attempt) {
+        core.note_wasted(winner, loser);
+    }
+
+    fn paid(&self, core: &mut Core, attempt: &Attempt, ran: Micros) {
+        core.note_race_paid(attempt, ran);
+    }
+}
+
 impl Core {
-    /// How long an attempt of a race is waited for before a second worker may take its task; none if it is in no race, or
-    /// too little is known.
-    pub(crate) fn hedge_after(&mut self, task: TaskId, seat: SeatId) -> Option<Millis> {
+    /// How long an attempt is waited for before a second worker may take its task; none if too little is known.
+    fn hedge_after(&mut self, task: TaskId, seat: SeatId) -> Option<Millis> {
         let job = self.jobs.get_mut(&task.job)?;
-        if job.market.mode != Mode::Race {
-            return None;
-        }
         let group = &mut job.groups[usize::from(task.group)];
         let speed = self.seats[seat.0 as usize].runtime(group.plan.needs.runtime)?.speed;
         let runs = self.programs.runs(group.program);
@@ -108,7 +130,7 @@ impl Core {
     }
 
     /// An attempt of a race has run for as long as it had to itself: the best other worker may take its task too.
-    pub(crate) fn hedge(&mut self, slot: u32, effects: &mut Vec<Effect>) {
+    fn hedge(&mut self, slot: u32, effects: &mut Vec<Effect>) {
         let attempt = self.attempts.at(slot);
         let elapsed = self.now.since(attempt.placed);
         self.attempts.at_mut(slot).suspect_at = self.now.after(Millis(elapsed.0 / 4).max(LOOK_AGAIN_MIN));
@@ -160,9 +182,8 @@ impl Core {
     }
 
     /// An answer came first; `loser` was called off for it, whatever its check will say: nobody pays for the loser's time.
-    pub(crate) fn note_wasted(&mut self, winner: &Attempt, loser: Option<&Attempt>) {
+    fn note_wasted(&mut self, winner: &Attempt, loser: &Attempt) {
         let job = self.jobs.get_mut(&winner.job).expect("an attempt's job is there");
-        let Some(loser) = loser.filter(|_| job.market.mode == Mode::Race) else { return };
         let ready = loser.placed.after(loser.moving.time.millis());
         let wasted = self.now.since(ready).micros().0;
         job.race.wasted = Micros(job.race.wasted.0.saturating_add(wasted));
@@ -172,11 +193,8 @@ impl Core {
     }
 
     /// An answer is paid. Only what is paid lets more be wasted: what a check refutes does not.
-    pub(crate) fn note_race_paid(&mut self, winner: &Attempt, ran: Micros) {
+    fn note_race_paid(&mut self, winner: &Attempt, ran: Micros) {
         let job = &self.jobs[&winner.job];
-        if job.market.mode != Mode::Race {
-            return;
-        }
         let meter = self.programs.meter_mut(job.groups[usize::from(winner.group)].program);
         meter.paid = meter.paid.saturating_add(ran.0);
         self.totals.race_paid_micros = self.totals.race_paid_micros.saturating_add(ran.0);

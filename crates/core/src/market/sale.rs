@@ -1,6 +1,5 @@
 //! How the waiting tasks of a group are given out just now.
 use gleaner_wire::AuctionId;
-use gleaner_wire::market::Mode;
 use serde::{Deserialize, Serialize};
 
 /// How the waiting tasks of a group are given out just now.
@@ -17,13 +16,6 @@ pub(crate) enum Sale {
 }
 
 impl Sale {
-    pub fn of(mode: Mode) -> Self {
-        match mode {
-            Mode::Posted | Mode::Race => Self::Posted,
-            Mode::Auction => Self::Closed,
-        }
-    }
-
     /// Whether a task may be given to a seat by its posted price.
     pub fn is_posted(self) -> bool {
         match self {

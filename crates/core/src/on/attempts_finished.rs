@@ -6,11 +6,14 @@ use gleaner_wire::{AttemptId, Cause, Check, DETAIL_BYTES_MAX, Finished, Micros, 
 use crate::attempt::{Attempt, Why};
 use crate::audit::{Claim, Delivered, Verdict, is_answer};
 use crate::effect::Effect;
+use crate::market::mode::rules;
 use crate::pool::{Standing, Trigger};
 use crate::state::Core;
 
-/// A run this many times longer than predicted counts against the worker.
+/// A run this many times longer than predicted, and longer by this much, counts against the worker: what takes a millisecond
+/// takes twenty where a machine's owner does something else for a moment.
 const OVERRUN: u64 = 4;
+const OVERRUN_MIN: Micros = Micros(250_000);
 
 impl Core {
     pub(crate) fn on_attempts_finished(
@@ -67,7 +70,9 @@ impl Core {
         if let Some(twin) = attempt.twin {
             self.call_off(twin, effects);
         }
-        self.note_wasted(&attempt, loser.as_ref());
+        if let Some(loser) = loser {
+            rules(self.jobs[&attempt.job].market.mode).answered(self, &attempt, &loser);
+        }
         self.judge_good(&attempt, ran, effects);
         if !attempt.resumed {
             self.learn(&attempt, ran, effects);
@@ -96,12 +101,13 @@ impl Core {
         let worker = &mut self.workers[attempt.worker.0 as usize];
         worker.done += 1;
         worker.reliability.finished();
-        worker.trouble = worker.trouble.saturating_sub(1);
         if attempt.why == Why::Test {
             (worker.standing, worker.trouble) = (Standing::Good, 0);
             self.trigger(attempt.worker, Trigger::PassedTest, effects);
         }
-        if attempt.predicted.is_some_and(|predicted| ran.0 > predicted.0.saturating_mul(OVERRUN)) {
+        let overran =
+            |predicted: Micros| ran.0 > predicted.0.saturating_mul(OVERRUN) && ran.0 - predicted.0 > OVERRUN_MIN.0;
+        if attempt.predicted.is_some_and(overran) {
             self.add_trouble(attempt.worker, 2, effects);
         }
         // Whoever called the program faulty was wrong.

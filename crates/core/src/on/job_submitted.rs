@@ -13,6 +13,7 @@ use crate::effect::Effect;
 use crate::event::Ticket;
 use crate::job::{Group, Job, Phase, program_key, work_hash};
 use crate::ledger::Account;
+use crate::market::mode::rules;
 use crate::market::{Sale, race, tier};
 use crate::plan::{self, Graph};
 use crate::quote::Quoted;
@@ -149,7 +150,7 @@ impl Core {
         }
         let (prefer, market) = (graph.prefer, graph.market);
         let groups = graph.groups.into_iter().zip(readers);
-        let sale = Sale::of(market.mode);
+        let sale = rules(market.mode).sale();
         let new = |(plan, readers)| Group { sale, ..self.new_group(plan, readers, prefer, &counts) };
         let groups = groups.map(new).collect();
         Job {
@@ -179,6 +180,7 @@ impl Core {
             contests: VecDeque::new(),
             order,
             crew: BTreeSet::new(),
+            barred: BTreeSet::new(),
             locks: BTreeMap::new(),
             locked: false,
             share_points: tier::share_points(market.tier, self.params.platform_share_points),
@@ -232,6 +234,7 @@ impl Core {
             outputs: Vec::new(),
             checkpoints: BTreeMap::new(),
             parts: BTreeMap::new(),
+            reported: BTreeMap::new(),
             outputs_hash: None,
             done: 0,
             running: 0,

@@ -1,4 +1,4 @@
-//! Lots: which results are audited, which piece of them, and by whom. Everything follows from the seed of a round and the
+//! Lots: which results are audited, and by whom. Everything follows from the seed of a round and the
 //! hash of the claim, so that whoever has both can draw again.
 use alloc::vec::Vec;
 use gleaner_wire::{Hash, WorkerKey};
@@ -7,6 +7,8 @@ use gleaner_wire::{Hash, WorkerKey};
 pub const WHOLE: u32 = 1_000_000;
 /// The number of the lot by which jurors are asked to confirm what a referee computed; no poll has it.
 pub const REFEREE_LOT: u32 = u32::MAX;
+/// The number of the lot by which jurors are asked to compare two answers; no poll has it either.
+pub const COMPARE_LOT: u32 = u32::MAX - 1;
 
 /// A worker that may be asked, and how much stake speaks for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,11 +22,6 @@ pub struct Candidate {
 /// Whether a claim is audited, at a rate in millionths.
 pub fn is_selected(seed: &Hash, claim: &Hash, rate: u32) -> bool {
     lot(seed, claim, b"select", 0) % u64::from(WHOLE) < u64::from(rate)
-}
-
-/// Which piece of a claim is computed again.
-pub fn piece(seed: &Hash, claim: &Hash, pieces: u32) -> u32 {
-    (lot(seed, claim, b"piece", 0) % u64::from(pieces.max(1))) as u32
 }
 
 /// The positions of so many candidates, drawn one after another by weight and never twice. Each poll draws anew.
@@ -105,6 +102,5 @@ mod tests {
     fn lots_are_pinned() {
         let (seed, claim) = (Hash([1; 32]), Hash([2; 32]));
         assert_eq!(lot(&seed, &claim, b"select", 0), 3_313_758_928_287_469_775);
-        assert_eq!(piece(&seed, &claim, 16), 11);
     }
 }

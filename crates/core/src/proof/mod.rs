@@ -6,11 +6,13 @@ mod draw;
 mod policy;
 mod poll;
 mod rate;
+mod stake;
 mod tolerance;
 
 pub(crate) use draw::lot;
-pub use draw::{Candidate, REFEREE_LOT, WHOLE, auditors, is_selected, piece};
+pub use draw::{COMPARE_LOT, Candidate, REFEREE_LOT, WHOLE, auditors, is_selected};
 pub use policy::Policy;
 pub use poll::{Last, Step, Vote, last_word};
 pub use rate::{Mark, RateView, Record, exposure_max, floor, rate, rate_needed};
+pub use stake::{Costs, LIE};
 pub use tolerance::{Known, Pair, SEEN_MIN, Tolerances};

@@ -17,6 +17,8 @@ pub enum Mark {
     Good,
     /// It was decided to be wrong.
     Bad,
+    /// It was found to be wrong in a way that may not be its maker's fault.
+    Doubted,
     /// It was owed and never given.
     GivenUp,
 }
@@ -41,6 +43,7 @@ impl Record {
                 self.good = 0;
                 self.bad = self.bad.saturating_add(1);
             }
+            Mark::Doubted => self.good = 0,
             // Owners take their machines back, so this weighs as little as a good verdict does.
             Mark::GivenUp => {
                 self.good = self.good.saturating_sub(1);

@@ -20,6 +20,8 @@ pub struct Key {
     pub score: u32,
     /// One bit for each runtime that it has passed.
     pub runtimes: u8,
+    /// In octaves.
+    pub slots: u32,
     pub managed: bool,
 }
 
@@ -32,6 +34,7 @@ impl Key {
             memory: memory_step(seat.memory),
             score: octave(runtimes.clone().map(|offered| u64::from(offered.score)).max().unwrap_or(0)),
             runtimes: runtimes.fold(0, |bits, offered| bits | bit(offered.runtime)),
+            slots: octave(u64::from(seat.slots)),
             managed: seat.managed,
         }
     }

@@ -3,7 +3,7 @@ use alloc::collections::btree_set::Range;
 use alloc::vec::Vec;
 use core::ops::Bound;
 use gleaner_wire::query::{Operator, Query, Term, Value};
-use gleaner_wire::{Amount, ByteSize};
+use gleaner_wire::{Address, Amount, ByteSize};
 
 use super::Cursor;
 use super::cells::{Cell, Key, bit};
@@ -58,6 +58,12 @@ impl<'a> Criteria<'a> {
         same.filter_map(|term| if let Value::Name(name) = &term.value { Some(name.as_str()) } else { None }).next()
     }
 
+    /// The owner who is asked for, if one is.
+    pub fn owner(&self) -> Option<Address> {
+        let same = self.terms.iter().filter(|term| term.operator == Operator::Is);
+        same.filter_map(|term| if let Value::Owner(owner) = term.value { Some(owner) } else { None }).next()
+    }
+
     /// The seats of a cell between the prices, from a place on.
     pub fn walk<'c>(&self, cell: &'c Cell, after: Option<Cursor>) -> Range<'c, (Amount, SeatId)> {
         let first = Bound::Included((self.lowest, SeatId(0)));
@@ -93,7 +99,8 @@ impl<'a> Criteria<'a> {
             },
             Value::Runtime(runtime) => (*operator == Operator::Is) == (key.runtimes & bit(*runtime) != 0),
             Value::Managed(managed) => (*operator == Operator::Is) == (key.managed == *managed),
-            Value::Price(_) | Value::State(_) | Value::Name(_) | Value::Owner(_) | Value::Slots(_) => true,
+            Value::Slots(asked) => may_compare(*operator, key.slots, octave(u64::from(*asked))),
+            Value::Price(_) | Value::State(_) | Value::Name(_) | Value::Owner(_) => true,
         })
     }
 

@@ -23,7 +23,7 @@ use criteria::Criteria;
 pub use sorted::{SORTED_MAX, SortedCursor, TooMany};
 
 /// Seats that are looked at for one page; a query that rules out almost all of them goes on with the next.
-const LOOKED_MAX: usize = 2000;
+const LOOKED_MAX: usize = 800;
 /// The most workers on one page.
 pub const FOUND_MAX: usize = 1000;
 
@@ -70,7 +70,7 @@ impl Core {
     pub fn search(&self, query: &Query, limit: usize, after: Option<Cursor>) -> Found {
         let criteria = Criteria::new(query, &self.classes);
         let limit = limit.clamp(1, FOUND_MAX);
-        if let Some(found) = criteria.name().and_then(|name| self.search_named(&criteria, name, limit, after)) {
+        if let Some(found) = self.few(&criteria).and_then(|few| self.search_few(&criteria, &few, limit, after)) {
             return found;
         }
         let cells: Vec<_> = self.search.cells(&criteria).collect();
@@ -93,13 +93,27 @@ impl Core {
         Found { workers, next: None, matches, exact }
     }
 
-    /// Those with a name; none if too many of them have it to look at all at once.
-    fn search_named(&self, criteria: &Criteria<'_>, name: &str, limit: usize, after: Option<Cursor>) -> Option<Found> {
-        let named: Vec<WorkerId> = self.search.named(name).take(LOOKED_MAX + 1).collect();
-        if named.len() > LOOKED_MAX {
+    /// The workers among which a query looks that names one or their owner.
+    fn few(&self, criteria: &Criteria<'_>) -> Option<Vec<WorkerId>> {
+        if let Some(name) = criteria.name() {
+            return Some(self.search.named(name).take(LOOKED_MAX + 1).collect());
+        }
+        let owned = self.claims.owned.get(&criteria.owner()?).into_iter().flatten();
+        Some(owned.copied().take(LOOKED_MAX + 1).collect())
+    }
+
+    /// Those of some workers that match; none if they are too many to look at all at once.
+    fn search_few(
+        &self,
+        criteria: &Criteria<'_>,
+        few: &[WorkerId],
+        limit: usize,
+        after: Option<Cursor>,
+    ) -> Option<Found> {
+        if few.len() > LOOKED_MAX {
             return None;
         }
-        let seats = named.iter().flat_map(|worker| self.workers[worker.0 as usize].seats.iter().copied());
+        let seats = few.iter().flat_map(|worker| self.workers[worker.0 as usize].seats.iter().copied());
         let seats = seats.filter(|seat| self.seats[seat.0 as usize].offered);
         let price = |seat: SeatId| self.seats[seat.0 as usize].price;
         let found = seats.filter_map(|seat| Some((Cursor(price(seat), seat), self.match_of(criteria, seat)?)));

@@ -1,11 +1,13 @@
 use crate::network::{Network, array, job, offer, task};
+use crate::orders;
 use gleaner_core::ledger::Account;
 use gleaner_core::{Effect, Event, Params};
 use gleaner_wire::api::{JobState, WorkerView};
 use gleaner_wire::job_file::{JobFile, TaskFile};
 use gleaner_wire::market::{Market, Mode, Tier};
 use gleaner_wire::{
-    Amount, AuctionId, Cause, Invitation, JobId, Millis, OpenedBid, Outcome, SealedBid, WorkerId, WorkerKey, seal_bid,
+    Address, Amount, AuctionId, Cause, Invitation, JobId, Millis, Offer, OpenedBid, Order, Outcome, SealedBid,
+    WorkerId, WorkerKey, seal_bid,
 };
 
 fn auctioned(tasks: Vec<TaskFile>) -> JobFile {
@@ -294,6 +296,53 @@ fn a_winner_that_does_not_start_loses_its_bond_to_the_requester() {
     assert_eq!(network.core.balance(&bob), Amount(before.0 + lost.0));
     network.bid(&[(a, Conduct::Bids(100_000)), (b, Conduct::Bids(200_000))]);
     assert_eq!(network.started_one().0, b, "the task does not go back to it while another is here");
+}
+
+#[test]
+fn where_money_is_on_a_chain_a_bond_is_withheld_from_the_next_pays() {
+    let mut network = orders::network();
+    let [a, b] = [1, 2].map(|owner| {
+        let provider = Address([owner; 20]);
+        network.apply(Event::StakeSeen { provider, stake: Amount::gln(10) });
+        network.join(Offer { provider: Some(provider), ..offer(&format!("of {owner}"), 1000, 1_000_000) })
+    });
+    let ordered = |network: &mut Network, submission: u64, file: &JobFile| {
+        let order = Order { nonce: submission.into(), deadline: 1 << 40, ..orders::order(network) };
+        let id = orders::submit_file(network, order, submission, file).expect("it is taken");
+        network.apply(Event::OrderLocked { job: id, share_points: 1500 });
+        id
+    };
+    let first = ordered(&mut network, 1, &auctioned(vec![task("t")]));
+    network.bid(&[(a, Conduct::Bids(100_000)), (b, Conduct::Bids(200_000))]);
+    let (worker, start) = network.started_one();
+    assert_eq!(worker, a);
+    network.finish(a, start.attempt, 0, Outcome::Failed { cause: Cause::RefusedByOwner, detail: String::new() });
+    let price = network.core.job_view(first).expect("it is there").awards[0].price;
+    let bond = price.0 / 10;
+    network.bid(&[(b, Conduct::Bids(200_000))]);
+    let (worker, start) = network.started_one();
+    network.deliver(worker, &start, 1000);
+    assert_eq!(view(&network, a).forfeited, Amount::ZERO, "it has not been paid anything since");
+    network.leave(b);
+    // A tenth of each pay at most, until all of it is withheld.
+    let mut due = bond;
+    for submission in 2..100 {
+        let id = ordered(&mut network, submission, &job(vec![task(&format!("t{submission}"))]));
+        let (worker, start) = network.started_one();
+        assert_eq!(worker, a);
+        network.deliver(a, &start, 5);
+        let full = 1_000_000 * 5 / 1000;
+        let withheld = due.min(full / 10);
+        due -= withheld;
+        let bill = network.core.bills(id)[0];
+        assert_eq!((bill.gross, bill.worker), (Amount(full - withheld), a));
+        if withheld == 0 {
+            assert!(submission > 4, "it took several pays");
+            assert_eq!(view(&network, a).forfeited, Amount(bond));
+            return;
+        }
+    }
+    panic!("{due} are still due");
 }
 
 #[test]

@@ -90,7 +90,7 @@ fn a_referee_that_stands_alone_is_confirmed_by_somebody_else() {
     assert_eq!((proof.verdict, audit.polls.len()), (Verdict::Refuted, 0), "so few leave it to the referee");
     let name =
         |key| network.core.worker_view(network.core.worker_by_key(key).expect("it is known")).expect("is").offer.name;
-    let referees: Vec<String> = audit.referees.iter().map(name).collect();
+    let referees: Vec<String> = audit.referees.iter().map(|referee| name(&referee.key)).collect();
     assert_eq!(referees.len(), 2, "{referees:?}");
     assert!(referees[0] == "referee" && ["ann", "ben"].contains(&referees[1].as_str()), "{referees:?}");
     assert_eq!(states, [State::Probation, State::Probation]);

@@ -146,6 +146,24 @@ fn a_refusal_by_the_owner_is_nobodys_fault() {
 }
 
 #[test]
+fn a_hiccup_in_a_short_task_costs_no_standing_and_a_long_overrun_does() {
+    let state_after = |usual: u64, late: u64| {
+        let mut network = Network::new();
+        let worker = network.join(offer("a", 1000, 10));
+        network.submit("ada", &job(vec![array("t", 1000)]));
+        let mut starts = std::collections::VecDeque::new();
+        for ran in std::iter::repeat_n(usual, 100).chain(std::iter::repeat_n(late, 12)) {
+            starts.extend(network.started());
+            let Some((_, start)) = starts.pop_front() else { break };
+            network.deliver(worker, &start, ran);
+        }
+        network.core.worker_view(worker).expect("it is there").state
+    };
+    assert_ne!(state_after(1, 30), State::Probation);
+    assert_eq!(state_after(1000, 30_000), State::Probation);
+}
+
+#[test]
 fn programs_that_overrun_their_own_limit_do_not_cost_workers_their_standing() {
     let mut network = Network::new();
     let workers = [network.join(offer("a", 1000, 10)), network.join(offer("b", 1000, 10))];

@@ -92,7 +92,9 @@ fn state(network: &Network, worker: WorkerId) -> State {
 fn a_claim_is_weighed_against_what_its_order_has_locked_and_not_against_the_stake() {
     let mut network = network();
     let ann = join(&mut network, "ann", 1, 1_000_000);
-    join(&mut network, "ben", 2, 1_000_000_000);
+    for (name, provider) in [("ben", 2), ("cid", 3), ("dot", 4)] {
+        join(&mut network, name, provider, 1_000_000_000);
+    }
     let id = submit(&mut network, 1, 1);
     let (worker, start) = network.started_one();
     assert_eq!(worker, ann, "it is the cheaper one");
@@ -124,6 +126,23 @@ fn where_nothing_is_locked_everything_is_checked() {
     network.deliver(auditor, &audit, 10);
     let rate = &drawn(&network, id, ann)[0].rate;
     assert_eq!((rate.loses, rate.by_stake), (Amount::ZERO, WHOLE));
+}
+
+#[test]
+fn where_too_few_others_are_here_to_find_anybody_wrong_everything_is_checked() {
+    let mut network = network();
+    let ann = join(&mut network, "ann", 1, 1_000_000);
+    for (name, provider) in [("ben", 2), ("cid", 3), ("sister of cid", 3)] {
+        join(&mut network, name, provider, 1_000_000_000);
+    }
+    let id = submit(&mut network, 1, 1);
+    let (_, start) = network.started_one();
+    network.deliver(ann, &start, 10);
+    draw(&mut network, 1, LOCK);
+    let (auditor, audit) = network.started_one();
+    network.deliver(auditor, &audit, 10);
+    let rate = &drawn(&network, id, ann)[0].rate;
+    assert_eq!((rate.loses, rate.by_stake), (Amount::ZERO, WHOLE), "two owners are no poll");
 }
 
 #[test]

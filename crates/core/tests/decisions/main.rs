@@ -10,6 +10,7 @@ mod explain;
 mod failures;
 mod graph;
 mod guides;
+mod juries;
 mod leases;
 mod losses;
 mod managed;

@@ -2,17 +2,18 @@ use crate::network::{Network, job, offer, task};
 use gleaner_core::ledger::Account;
 use gleaner_core::{ChainTerms, Closing, Effect, Event, Params, Ticket};
 use gleaner_wire::api::JobState;
+use gleaner_wire::job_file::JobFile;
 use gleaner_wire::{Address, Amount, Hash, JobId, Millis, Offer, Order, SignedOrder, WorkerId};
 
-const REQUESTER: Address = Address([7; 20]);
+pub const REQUESTER: Address = Address([7; 20]);
 const PROVIDER: Address = Address([8; 20]);
 
-fn network() -> Network {
+pub fn network() -> Network {
     let params = Params { orders: true, stake_min: Amount::gln(10), ..Params::default() };
     Network::with(params)
 }
 
-fn order(network: &Network) -> Order {
+pub fn order(network: &Network) -> Order {
     Order {
         requester: REQUESTER,
         hub: Address([9; 20]),
@@ -26,10 +27,15 @@ fn order(network: &Network) -> Order {
 }
 
 fn submit(network: &mut Network, order: Order) -> Result<JobId, String> {
-    let graph = gleaner_core::plan::plan(&job(vec![task("a")])).expect("it makes sense");
+    submit_file(network, order, 5, &job(vec![task("a")]))
+}
+
+pub fn submit_file(network: &mut Network, order: Order, submission: u64, file: &JobFile) -> Result<JobId, String> {
+    let graph = gleaner_core::plan::plan(file).expect("it makes sense");
     let order = Some(SignedOrder { order, signature: vec![] });
-    let (ticket, requester) = (Ticket(1), REQUESTER.to_string());
-    let effects = network.effects_of(Event::JobSubmitted { ticket, submission: 5, requester, graph, order });
+    let (ticket, requester) = (Ticket(submission), REQUESTER.to_string());
+    let effects =
+        network.effects_of(Event::JobSubmitted { ticket, submission: submission.into(), requester, graph, order });
     let answer = effects.iter().find_map(|effect| match effect {
         Effect::AcceptJob { job, .. } => Some(Ok(*job)),
         Effect::RefuseJob { reason, .. } => Some(Err(reason.clone())),

@@ -44,13 +44,13 @@ pub enum Group {
 }
 
 /// What a world must show: shares in millionths. That cheating loses money, and that no honest worker is slashed, is part of
-/// every goal.
+/// every goal; beyond a fifth of liars it is all of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Goal {
     /// The most wrong results that are paid.
-    pub wrong_paid_max: u32,
+    pub wrong_paid_max: Option<u32>,
     /// The most work for audits.
-    pub overhead_max: u32,
+    pub overhead_max: Option<u32>,
 }
 
 impl Goal {
@@ -58,15 +58,15 @@ impl Goal {
     fn of(liars: u32) -> Option<Self> {
         match liars {
             0 => None,
-            1..=100 => Some(Self { wrong_paid_max: 500, overhead_max: 60_000 }),
-            101..=200 => Some(Self { wrong_paid_max: 2000, overhead_max: 100_000 }),
-            _ => None,
+            1..=100 => Some(Self { wrong_paid_max: Some(500), overhead_max: Some(60_000) }),
+            101..=200 => Some(Self { wrong_paid_max: Some(2000), overhead_max: Some(100_000) }),
+            _ => Some(Self { wrong_paid_max: None, overhead_max: None }),
         }
     }
 
     fn holds(self, outcome: &Outcome) -> bool {
-        outcome.wrong_paid < self.wrong_paid_max
-            && outcome.overhead <= self.overhead_max
+        self.wrong_paid_max.is_none_or(|most| outcome.wrong_paid < most)
+            && self.overhead_max.is_none_or(|most| outcome.overhead <= most)
             && outcome.false_slashings == 0
             && outcome.profit_micro < 0
     }

@@ -26,8 +26,6 @@ pub struct Draw {
     pub rate: u32,
     /// Whether this one is.
     pub selected: bool,
-    /// The piece that is compared.
-    pub piece: u32,
 }
 
 /// Where a claim stands in its round.
@@ -90,7 +88,18 @@ pub struct Audit {
     pub rivals: Vec<WorkerKey>,
     /// Who answered after the polls had not decided, in order: the platform's own workers, and jurors who had not answered
     /// yet, until two said the same.
-    pub referees: Vec<WorkerKey>,
+    pub referees: Vec<Referee>,
+}
+
+/// A worker that was asked after the polls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = ReceiptReferee))]
+#[serde(deny_unknown_fields)]
+pub struct Referee {
+    /// Who.
+    pub key: WorkerKey,
+    /// Who owns it; nothing on a hub without a chain.
+    pub provider: Option<Address>,
 }
 
 /// A worker that could be asked.

@@ -20,20 +20,8 @@ pub struct Claim {
     pub task: TaskId,
     /// The hash of what it delivered; nothing if the program failed by its own fault.
     pub output: Option<Hash>,
-    /// The number of pieces that the output is made of.
-    pub pieces: u32,
-    /// The root of the tree over those pieces.
-    pub root: Hash,
     /// For how long it ran.
     pub ran: Micros,
-}
-
-impl Claim {
-    /// What is said of an attempt whose output is one piece.
-    pub fn whole(attempt: AttemptId, task: TaskId, output: Option<Hash>, ran: Micros) -> Self {
-        let leaf = commit::leaf(&output.unwrap_or(Hash([0; 32])).0);
-        Self { attempt, task, output, pieces: 1, root: commit::Tree::of(Vec::from([leaf])).root(), ran }
-    }
 }
 
 /// A claim with its maker's signature.
@@ -80,23 +68,21 @@ pub fn claims(results: &[Finished], tasks: &[TaskId]) -> Option<Vec<Claim>> {
             Outcome::Done(output) => Some(output.hash()),
             Outcome::Failed { .. } | Outcome::Cancelled => None,
         };
-        Claim::whole(result.attempt, *task, output, result.ran)
+        Claim { attempt: result.attempt, task: *task, output, ran: result.ran }
     };
     (claiming.len() == tasks.len()).then(|| claiming.iter().zip(tasks).map(claim).collect())
 }
 
 /// The leaf that stands for a claim: in its worker's batch, in the hub's round, and as evidence.
 pub fn claim_hash(claim: &Claim) -> Hash {
-    let Claim { attempt, task, output, pieces, root, ran } = claim;
-    let mut bytes = Vec::from(*b"gleaner claim 1");
+    let Claim { attempt, task, output, ran } = claim;
+    let mut bytes = Vec::from(*b"gleaner claim 2");
     bytes.extend_from_slice(&attempt.0.to_le_bytes());
     bytes.extend_from_slice(&task.job.0.to_le_bytes());
     bytes.extend_from_slice(&task.group.to_le_bytes());
     bytes.extend_from_slice(&task.index.to_le_bytes());
     bytes.push(u8::from(output.is_some()));
     bytes.extend_from_slice(&output.unwrap_or(Hash([0; 32])).0);
-    bytes.extend_from_slice(&pieces.to_le_bytes());
-    bytes.extend_from_slice(&root.0);
     bytes.extend_from_slice(&ran.0.to_le_bytes());
     commit::leaf(&bytes)
 }

@@ -7,7 +7,7 @@ mod claim;
 mod hexadecimal;
 mod verdict;
 
-pub use audit::{Answer, Audit, Draw, Juror, Poll, Record, Round, Seed, Side};
+pub use audit::{Answer, Audit, Draw, Juror, Poll, Record, Referee, Round, Seed, Side};
 pub use claim::{Batch, Claim, Commitment, batch_message, claim_hash, claims, is_claim};
 pub use hexadecimal::{Bytes, Signature};
 pub use verdict::Verdict;
@@ -17,10 +17,12 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use crate::market::Market;
-use crate::{Address, Amount, Check, DeviceKind, Hash, Micros, Millis, SignedOrder, TaskId, WorkerKey, encode};
+use crate::{
+    Address, Amount, Check, DeviceKind, Hash, Micros, Millis, Runtime, SignedOrder, TaskId, WorkerKey, encode,
+};
 
 /// The version of receipts. It stands for their encoding and for the rules by which rates, lots and polls are reckoned.
-pub const VERSION: u16 = 2;
+pub const VERSION: u16 = 4;
 /// The largest receipt that is read, in either encoding.
 pub const BYTES_MAX: usize = 4 * 1024 * 1024;
 /// The most jurors that lots are drawn among.
@@ -64,6 +66,9 @@ pub struct Facts {
     pub previous: Option<Hash>,
     /// Where the task ran, and why there.
     pub placement: Placement,
+    /// The word of those who own the workers in it: the worker's, then the jurors' and the referees', each once. Of those
+    /// without an owner there is none.
+    pub owners: Vec<Owned>,
     /// For how long.
     pub meter: Meter,
     /// What that costs.
@@ -95,8 +100,22 @@ pub struct Ordered {
     pub chain_id: u64,
     /// The Escrow contract on it.
     pub escrow: Address,
+    /// The Stake contract on it, by which owners sign for their workers.
+    pub stake: Address,
     /// The order's id there.
     pub id: Hash,
+}
+
+/// An owner's word that a worker is its own on the hub: its signature under the worker's key, the hub's account and the Stake
+/// contract that the order names.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = ReceiptOwned))]
+#[serde(deny_unknown_fields)]
+pub struct Owned {
+    /// The worker.
+    pub worker: WorkerKey,
+    /// The signature of its provider, which stands beside its key elsewhere.
+    pub signature: Bytes,
 }
 
 /// Where a task ran.
@@ -108,6 +127,10 @@ pub struct Placement {
     pub worker: WorkerKey,
     /// Who owns that machine; nothing on a hub without a chain.
     pub provider: Option<Address>,
+    /// By what kind of program: some of them can tell machines apart.
+    pub runtime: Runtime,
+    /// Whether it went on from a checkpoint, which may have been a wrong one of somebody else.
+    pub resumed: bool,
     /// On what kind of device.
     pub device: DeviceKind,
     /// The class of devices whose answers it is compared with.
@@ -148,7 +171,10 @@ impl Meter {
 pub struct Price {
     /// What was set aside for the attempt: the most it may cost.
     pub hold: Amount,
-    /// The price of a second times the running time, rounded up, and at most the hold; what the requester would pay.
+    /// What is withheld of it because the worker won auctions and did not start.
+    pub bond: Amount,
+    /// The price of a second times the running time, rounded up, at most the hold and less the bond; what the requester
+    /// would pay.
     pub gross: Amount,
     /// The platform's share in hundredths of a percent.
     pub share_points: u32,
@@ -188,7 +214,7 @@ impl Facts {
     /// What stands for these facts.
     pub fn hash(&self) -> Hash {
         let mut hasher = blake3::Hasher::new();
-        hasher.update(b"gleaner receipt 2").update(&encode(self));
+        hasher.update(b"gleaner receipt 4").update(&encode(self));
         Hash(*hasher.finalize().as_bytes())
     }
 }
@@ -209,7 +235,7 @@ mod tests {
         let task = TaskId { job: JobId(2), group: 3, index: 4 };
         let root = Hash([5; 32]);
         let ran = Micros(1_500_000);
-        let claim = Claim { attempt: AttemptId(attempt), task, output: Some(Hash([6; 32])), pieces: 7, root, ran };
+        let claim = Claim { attempt: AttemptId(attempt), task, output: Some(Hash([6; 32])), ran };
         let path = vec![Hash([8; 32])];
         let batch = Batch { root, count: 2, place: 1, path, signature: Signature([9; 64]) };
         Commitment { claim, batch }
@@ -221,7 +247,7 @@ mod tests {
         let (job, policy) = (Hash([3; 32]), Hash([0; 32]));
         let order = Order { requester, hub, job, cap, bond, deadline: 1_900_000_000, policy, nonce: 1 };
         let signed = SignedOrder { order, signature: vec![9; 65] };
-        Ordered { signed, chain_id: 1, escrow: Address([3; 20]), id: Hash([4; 32]) }
+        Ordered { signed, chain_id: 1, escrow: Address([3; 20]), stake: Address([5; 20]), id: Hash([4; 32]) }
     }
 
     fn facts() -> Facts {
@@ -236,7 +262,7 @@ mod tests {
         let juror = Juror { key, provider, weight: 1, gone: false };
         let poll = Poll { drawn: vec![key], votes: vec![0, 1] };
         let (jurors, answers, rivals) = (vec![juror], vec![answer], vec![key]);
-        let (polls, referees) = (vec![poll], vec![WorkerKey([4; 32])]);
+        let (polls, referees) = (vec![poll], vec![Referee { key: WorkerKey([4; 32]), provider }]);
         let audit = Audit { jurors, answers, sample: 11, polls, rivals, referees };
         Facts {
             version: VERSION,
@@ -249,19 +275,23 @@ mod tests {
             placement: Placement {
                 worker: key,
                 provider,
+                runtime: Runtime::Wgsl,
+                resumed: true,
                 device: DeviceKind::Nvidia,
                 class: "nvidia".into(),
                 per_second: Amount(1000),
                 market: Market::default(),
                 why: "the cheapest".into(),
             },
+            owners: vec![Owned { worker: key, signature: Bytes(vec![13; 65]) }],
             meter: Meter { placed: Millis(1000), finished: Millis(3000), ran: Micros(1_500_000) },
             price: Price {
                 hold: Amount(2000),
-                gross: Amount(1500),
+                bond: Amount(4),
+                gross: Amount(1496),
                 share_points: 1500,
                 sum_before: Amount(10),
-                sum_after: Amount(1510),
+                sum_after: Amount(1506),
             },
             commitment: commitment(1),
             check: Check::Exact,
@@ -272,7 +302,6 @@ mod tests {
                 record: Record { good: 1, bad: 0, loses: Amount(9), exposure: Amount(10) },
                 rate: 1_000_000,
                 selected: true,
-                piece: 5,
             }),
             audit: Some(audit),
             verdict: Verdict::Refuted,
@@ -293,8 +322,8 @@ mod tests {
     #[test]
     fn hashes_of_receipts_and_claims_are_pinned() {
         let pinned = [
-            "55afa10678fcee463e51771a791cbbe7fecfb0ff750e2c477c9ea84197e12abf",
-            "b2a480b184181a253267ccd09b3916de901f04fde7d1be2205683f75b81befa7",
+            "84f5dd1d76018b61fcdfc1dadf9d449cb7e1d207caec655685987c2248a506cc",
+            "18de13e018557e0c5a25980c68a63b347943ef48849c22f84387e8e8180623e2",
         ];
         assert_eq!([facts().hash().to_string(), claim_hash(&commitment(1).claim).to_string()], pinned);
         let failed = Claim { output: None, ..commitment(1).claim };
