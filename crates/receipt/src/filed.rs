@@ -5,10 +5,10 @@ use gleaner_core::{AnswerNote, AuditNote, Proof, proof};
 use gleaner_wire::commit::Tree;
 use gleaner_wire::market::Market;
 use gleaner_wire::receipt::{
-    Answer, Audit, Batch, Claim, Commitment, Ordered, Placement, Poll, Record, Round, Seed, Signature, Verdict,
-    claim_hash,
+    Answer, Audit, Batch, Bytes, Claim, Commitment, Ordered, Owned, Placement, Poll, Record, Round, Seed, Signature,
+    Verdict, claim_hash,
 };
-use gleaner_wire::{Amount, AttemptId, Check, Hash, WorkerKey};
+use gleaner_wire::{Address, Amount, AttemptId, Check, Hash, WorkerKey};
 
 use crate::make::{Lot, Parts};
 use crate::reckon;
@@ -33,6 +33,8 @@ pub struct Filed<'a> {
     pub round: Option<Drawn>,
     /// The signed batch in which a worker sent something, by the hub's number of it.
     pub batch: &'a dyn Fn(&WorkerKey, u64) -> Option<SignedBatch>,
+    /// What an account has signed for a worker of its own.
+    pub owner: &'a dyn Fn(&WorkerKey, &Address) -> Option<Bytes>,
 }
 
 /// A round that was drawn.
@@ -68,6 +70,14 @@ pub enum Missing {
         /// The attempt.
         attempt: AttemptId,
     },
+    /// What an owner has signed.
+    #[error("it is not on file that {worker} is {provider}'s")]
+    Owner {
+        /// Whose worker.
+        worker: WorkerKey,
+        /// Who it should be.
+        provider: Address,
+    },
     /// A claim in its round.
     #[error("round {round} is on file without the claim about attempt {attempt}")]
     Round {
@@ -81,7 +91,8 @@ pub enum Missing {
 impl Parts {
     /// The parts of the receipt of a judged claim.
     pub fn of(proof: &Proof, filed: Filed<'_>) -> Result<Self, Missing> {
-        let claim = Claim::whole(proof.attempt, proof.task, Some(proof.output), proof.claimed);
+        let (attempt, task, output) = (proof.attempt, proof.task, Some(proof.output));
+        let claim = Claim { attempt, task, output, ran: proof.claimed };
         let commitment = commitment(&filed, claim, &proof.worker, proof.batch)?;
         let ended = proof.verdict == Verdict::JobEnded;
         let lot = match (&proof.draw, &filed.round) {
@@ -92,33 +103,49 @@ impl Parts {
         let note = proof.audit.as_deref().filter(|_| !ended);
         let audit = note.map(|note| audit(proof, note, &claim, &filed)).transpose()?;
         let stakes = stakes(proof);
+        let placement = Placement {
+            worker: proof.worker,
+            provider: proof.provider,
+            runtime: proof.runtime,
+            resumed: proof.resumed,
+            device: proof.device,
+            class: filed.class.clone(),
+            per_second: proof.price,
+            market: filed.market,
+            why: proof.why.clone(),
+        };
+        let owners = owners(&placement, audit.as_ref(), &filed)?;
         Ok(Self {
             order: filed.order,
             job: filed.job,
             number: filed.number,
             previous: filed.previous,
-            placement: Placement {
-                worker: proof.worker,
-                provider: proof.provider,
-                device: proof.device,
-                class: filed.class,
-                per_second: proof.price,
-                market: filed.market,
-                why: proof.why.clone(),
-            },
+            placement,
+            owners,
             placed: proof.placed,
             finished: proof.finished,
             hold: proof.hold,
+            bond: proof.bond,
             share_points: proof.share_points,
             sum_before: proof.sum_before,
             commitment,
             check: filed.check,
             lot,
             audit,
-            ended: ended || proof.verdict == Verdict::Undecided,
+            left: Some(proof.verdict).filter(|verdict| matches!(verdict, Verdict::JobEnded | Verdict::Undecided)),
+            blames: proof.blames,
             stakes,
         })
     }
+}
+
+/// The word of everybody who owns one of the workers.
+fn owners(placement: &Placement, audit: Option<&Audit>, filed: &Filed<'_>) -> Result<Vec<Owned>, Missing> {
+    let owned = reckon::owned(placement, audit).into_iter().map(|(worker, provider)| {
+        let signature = (filed.owner)(&worker, &provider).ok_or(Missing::Owner { worker, provider })?;
+        Ok(Owned { worker, signature })
+    });
+    owned.collect()
 }
 
 /// What each of the workers loses by a wrong answer: whoever made the claim, what was seen to be locked of its stake when the
@@ -160,7 +187,8 @@ fn audit(judged: &Proof, note: &AuditNote, claim: &Claim, filed: &Filed<'_>) -> 
     // Answers that nobody has compared when the job ended are none.
     let compared = note.answers.iter().filter_map(|answer| Some((answer, answer.side?)));
     let answers = compared.map(|(answer, side)| {
-        let claim = Claim::whole(answer.attempt, judged.task, answer.output, answer.claimed);
+        let AnswerNote { attempt, output, claimed: ran, .. } = *answer;
+        let claim = Claim { attempt, task: judged.task, output, ran };
         let commitment = commitment(filed, claim, &answer.key, answer.batch)?;
         let AnswerNote { key: auditor, distance, tolerated, .. } = *answer;
         Ok(Answer { auditor, commitment, side, distance, tolerated })
@@ -171,6 +199,6 @@ fn audit(judged: &Proof, note: &AuditNote, claim: &Claim, filed: &Filed<'_>) -> 
     let first = order.into_iter().map(|at| jurors[at].key).find(has_answered);
     let polls = [first.into_iter().collect()].into_iter().chain(note.polls.iter().map(|poll| poll.drawn.clone()));
     let polls = polls.map(|drawn| Poll { drawn, votes: Vec::new() }).collect();
-    let referees = note.referees.iter().copied().filter(has_answered).collect();
+    let referees = note.referees.iter().filter(|referee| has_answered(&referee.key)).copied().collect();
     Ok(Audit { answers, sample: note.sample, polls, rivals: note.rivals.clone(), referees, jurors })
 }

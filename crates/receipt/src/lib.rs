@@ -2,7 +2,7 @@
 //!
 //! [`verify()`] reckons everything in a receipt again, by the same functions of `gleaner-core` that the hub decides by, and says
 //! what does not fit. What a hub alone can know, and has to be believed for, is listed in [`Checked`]. Nothing here reads a
-//! clock, a disk or a network.
+//! clock, a disk or a network, unless the made-up hub in [`sample`] is given a chain to anchor on.
 pub mod sample;
 
 mod fault;
@@ -17,7 +17,7 @@ mod verify;
 
 pub use fault::Fault;
 pub use filed::{Drawn, Filed, Missing, SignedBatch};
-pub use guilt::{guilty, guilty_by_document};
+pub use guilt::{Evidence, guilty, guilty_by_document};
 pub use job::{JobChecked, verify_job};
 pub use make::{Lot, Parts, make};
 pub use read::{ReadError, read};

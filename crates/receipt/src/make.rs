@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ed25519_dalek::SigningKey;
 use gleaner_core::proof;
 use gleaner_wire::receipt::{
-    Audit, Commitment, Draw, Facts, Meter, Ordered, Placement, Price, Record, Round, Seed, TaskReceipt, VERSION,
+    Audit, Commitment, Draw, Facts, Meter, Ordered, Owned, Placement, Price, Record, Round, Seed, TaskReceipt, VERSION,
     Verdict, claim_hash,
 };
 use gleaner_wire::{Amount, Check, Hash, Millis, WorkerKey};
@@ -26,12 +26,16 @@ pub struct Parts {
     pub previous: Option<Hash>,
     /// Where the task ran, and why there.
     pub placement: Placement,
+    /// The word of those who own the workers in it.
+    pub owners: Vec<Owned>,
     /// When it was placed.
     pub placed: Millis,
     /// When its result was there.
     pub finished: Millis,
     /// What was set aside for it.
     pub hold: Amount,
+    /// What is withheld of the worker's pay because it won auctions and did not start.
+    pub bond: Amount,
     /// The platform's share in hundredths of a percent.
     pub share_points: u32,
     /// What was paid for this worker's part of the job before.
@@ -44,8 +48,10 @@ pub struct Parts {
     pub lot: Option<Lot>,
     /// Who was asked, if anybody was. Counts of polls are reckoned.
     pub audit: Option<Audit>,
-    /// Whether the job ended before the claim was judged.
-    pub ended: bool,
+    /// How the claim was left if nobody judged it: its job ended, or nobody could check it.
+    pub left: Option<Verdict>,
+    /// Whether it was known well enough what honest devices differ by for somebody to lose stake for a difference.
+    pub blames: bool,
     /// What each of the workers loses by a wrong answer.
     pub stakes: BTreeMap<WorkerKey, Amount>,
 }
@@ -68,13 +74,19 @@ pub fn make(parts: Parts, hub: &SigningKey) -> TaskReceipt {
     let claim = parts.commitment.claim;
     let draw = parts.lot.map(|lot| drawn(lot, &parts.commitment));
     let audit = parts.audit.map(counted);
-    let verdict = if parts.ended { reckon::verdict_if_ended(draw.as_ref(), audit.as_ref()) } else { None };
-    let verdict = verdict.unwrap_or_else(|| reckon::verdict(parts.check, draw.as_ref(), audit.as_ref()));
+    let left = parts.left.filter(|left| reckon::may_be_left(*left, draw.as_ref(), audit.as_ref()));
+    let verdict = left.unwrap_or_else(|| reckon::verdict(parts.check, draw.as_ref(), audit.as_ref()));
     let ran = Meter::counted(parts.placed, parts.finished, claim.ran);
-    let gross = reckon::gross(parts.placement.per_second, ran, parts.hold);
-    let price = price(gross, parts.hold, parts.share_points, parts.sum_before, verdict);
+    let full = reckon::full(parts.placement.per_second, ran, parts.hold);
+    let bond = if verdict.pays() { parts.bond.min(reckon::bond_max(full)) } else { Amount::ZERO };
+    let gross = Amount(full.0 - bond.0);
+    let (hold, sum_before) = (parts.hold, parts.sum_before);
+    let sum_after = Amount(sum_before.0.saturating_add(if verdict.pays() { gross.0 } else { 0 }));
+    let share_points = parts.share_points.min(reckon::SHARE_POINTS_MAX);
+    let price = Price { hold, bond, gross, share_points, sum_before, sum_after };
     let payout = reckon::payout(&price, verdict).unwrap_or_default();
-    let mut deductions = reckon::losers(&parts.placement, &claim, parts.check, audit.as_ref(), verdict);
+    let losers = reckon::losers(&parts.placement, &claim, parts.check, audit.as_ref(), verdict);
+    let mut deductions = if parts.blames { losers } else { Vec::new() };
     for deduction in &mut deductions {
         deduction.amount = parts.stakes.get(&deduction.worker).copied().unwrap_or_default();
     }
@@ -87,6 +99,7 @@ pub fn make(parts: Parts, hub: &SigningKey) -> TaskReceipt {
         number: parts.number,
         previous: parts.previous,
         placement: parts.placement,
+        owners: parts.owners,
         meter: Meter { placed: parts.placed, finished: parts.finished, ran },
         price,
         commitment: parts.commitment,
@@ -100,18 +113,11 @@ pub fn make(parts: Parts, hub: &SigningKey) -> TaskReceipt {
     seal(facts, hub)
 }
 
-fn price(gross: Amount, hold: Amount, share_points: u32, sum_before: Amount, verdict: Verdict) -> Price {
-    let paid = if verdict.pays() { gross } else { Amount::ZERO };
-    let sum_after = Amount(sum_before.0.saturating_add(paid.0));
-    Price { hold, gross, share_points: share_points.min(reckon::SHARE_POINTS_MAX), sum_before, sum_after }
-}
-
 fn drawn(lot: Lot, commitment: &Commitment) -> Draw {
     let Lot { round, source, seed, record } = lot;
     let (claim, rate) = (claim_hash(&commitment.claim), reckon::rate(&record));
     let selected = proof::is_selected(&seed, &claim, rate);
-    let piece = proof::piece(&seed, &claim, commitment.claim.pieces);
-    Draw { round, source, seed, record, rate, selected, piece }
+    Draw { round, source, seed, record, rate, selected }
 }
 
 fn counted(mut audit: Audit) -> Audit {

@@ -3,23 +3,27 @@ use std::collections::BTreeMap;
 
 use ed25519_dalek::SigningKey;
 use gleaner_chain::Account;
+use gleaner_chain::beacon::{self, Found};
 use gleaner_chain::order::{Domain, Order as ChainOrder};
-use gleaner_core::proof;
+use gleaner_chain::primitives::keccak256;
+use gleaner_chain::sender::{Call, Sender};
+use gleaner_core::proof::{self, LIE};
 use gleaner_wire::check::Compared;
 use gleaner_wire::commit::Tree;
 use gleaner_wire::market::Market;
 use gleaner_wire::receipt::{
-    Answer, Audit, Claim, Commitment, Juror, Ordered, Placement, Poll, Record, Round, Seed, Side, TaskReceipt,
-    claim_hash,
+    Answer, Audit, Bytes, Claim, Commitment, Juror, Ordered, Owned, Placement, Poll, Record, Referee, Round, Seed,
+    Side, TaskReceipt, Verdict, claim_hash,
 };
 use gleaner_wire::{
-    Address, Amount, AttemptId, Check, DeviceKind, Hash, JobId, Micros, Millis, Order, SignedOrder, TaskId, WorkerKey,
+    Address, Amount, AttemptId, Check, DeviceKind, Hash, JobId, Micros, Millis, Order, Runtime, SignedOrder, TaskId,
+    WorkerKey,
 };
 
 use crate::filed::SignedBatch;
 use crate::make::{Lot, Parts, make};
 use crate::reckon;
-use crate::sign::{ordered, public, sign_batch};
+use crate::sign::{ordered, ownership, public, sign_batch};
 
 /// What was learned to be tolerated between results that come close.
 const TOLERATED: u64 = 3_200_000;
@@ -47,17 +51,25 @@ pub enum Case {
     NotRepeatable,
     /// Nobody else is there.
     NobodyToCheck,
+    /// Nobody else has such a device, and others that do the task could be checked.
+    Alone,
     /// The job asks for no check.
     NotAsked,
     /// The job ends before the draw.
     JobEnded,
     /// Jurors come close to the claim, and the task tolerates that.
     Close,
+    /// All jurors' pictures are a little further from the claim's than is tolerated.
+    Noise,
+    /// All jurors' pictures have nothing in common with the claim's.
+    Picture,
+    /// One juror's picture has nothing in common with the claim's and all others'.
+    JurorsPicture,
 }
 
 impl Case {
     /// Every case.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 17] = [
         Self::NotDrawn,
         Self::Agreed,
         Self::Upheld,
@@ -68,30 +80,35 @@ impl Case {
         Self::Undecided,
         Self::NotRepeatable,
         Self::NobodyToCheck,
+        Self::Alone,
         Self::NotAsked,
         Self::JobEnded,
         Self::Close,
+        Self::Noise,
+        Self::Picture,
+        Self::JurorsPicture,
     ];
 
     fn jurors(self) -> usize {
         match self {
-            Self::NotDrawn | Self::NobodyToCheck | Self::NotAsked | Self::JobEnded => 0,
+            Self::NotDrawn | Self::NobodyToCheck | Self::Alone | Self::NotAsked | Self::JobEnded => 0,
             Self::Undecided => 2,
             Self::Refereed | Self::Confirmed | Self::NotRepeatable => 5,
-            Self::Agreed | Self::Upheld | Self::Refuted | Self::TwoLies | Self::Close => 14,
+            Self::Agreed | Self::Upheld | Self::Refuted | Self::TwoLies => 14,
+            Self::Close | Self::Noise | Self::Picture | Self::JurorsPicture => 14,
         }
     }
 
     /// What the jurors answer, by their turn: 0 is the claim's own result.
     fn said(self, turn: usize) -> u8 {
         match (self, turn) {
-            (Self::Upheld, 0) => 1,
-            (Self::Upheld, _) => 0,
+            (Self::Upheld | Self::JurorsPicture, 0) => 1,
+            (Self::Upheld | Self::JurorsPicture, _) => 0,
             (Self::Refuted, 4) => 0,
             (Self::TwoLies | Self::Confirmed, 0) => 2,
             (Self::Refuted | Self::TwoLies | Self::Refereed | Self::Confirmed | Self::Undecided, _) => 1,
             (Self::NotRepeatable, turn) => u8::try_from(turn).unwrap_or(u8::MAX - 1) + 1,
-            (Self::Close, _) => 1,
+            (Self::Close | Self::Noise | Self::Picture, _) => 1,
             (_, _) => 0,
         }
     }
@@ -99,7 +116,9 @@ impl Case {
     fn check(self) -> Check {
         match self {
             Self::NotAsked => Check::None,
-            Self::Close => Check::Image { pixel: 300, perceptual: 2_000, learned: true },
+            Self::Close | Self::Noise | Self::Picture | Self::JurorsPicture => {
+                Check::Image { pixel: 300, perceptual: 2_000, learned: true }
+            }
             Self::NotDrawn
             | Self::Agreed
             | Self::Upheld
@@ -110,7 +129,57 @@ impl Case {
             | Self::Undecided
             | Self::NotRepeatable
             | Self::NobodyToCheck
+            | Self::Alone
             | Self::JobEnded => Check::Exact,
+        }
+    }
+
+    /// How it is left, if nobody judges it.
+    fn left(self) -> Option<Verdict> {
+        match self {
+            Self::JobEnded => Some(Verdict::JobEnded),
+            Self::Alone => Some(Verdict::Undecided),
+            Self::NotDrawn
+            | Self::Agreed
+            | Self::Upheld
+            | Self::Refuted
+            | Self::TwoLies
+            | Self::Refereed
+            | Self::Confirmed
+            | Self::Undecided
+            | Self::NotRepeatable
+            | Self::NobodyToCheck
+            | Self::NotAsked
+            | Self::Close
+            | Self::Noise
+            | Self::Picture
+            | Self::JurorsPicture => None,
+        }
+    }
+
+    fn runtime(self) -> Runtime {
+        if self.check().learns() { Runtime::Blender } else { Runtime::Wasm }
+    }
+
+    /// What somebody finds who opens two pictures that are not the same.
+    fn measured(self) -> Compared {
+        match self {
+            Self::Noise => Compared { agrees: false, distance: TOLERATED + 1 },
+            Self::Picture | Self::JurorsPicture => Compared { agrees: false, distance: TOLERATED * LIE + 1 },
+            Self::Close
+            | Self::NotDrawn
+            | Self::Agreed
+            | Self::Upheld
+            | Self::Refuted
+            | Self::TwoLies
+            | Self::Refereed
+            | Self::Confirmed
+            | Self::Undecided
+            | Self::NotRepeatable
+            | Self::NobodyToCheck
+            | Self::Alone
+            | Self::NotAsked
+            | Self::JobEnded => Compared { agrees: true, distance: TOLERATED - 700_000 },
         }
     }
 }
@@ -140,6 +209,27 @@ pub fn hub_account() -> Account {
     Account::from_words("the hub of made-up receipts")
 }
 
+/// Anchors a root on a chain by the hub's account, and waits for the block after: how a [`World`] there draws its seeds.
+pub async fn anchored(sender: &Sender, root: Hash) -> (Seed, Hash) {
+    let hub = hub_account();
+    let receipt = sender.send(&hub, &beacon::call(hub.address(), root)).await.expect("anchored");
+    let block = sender.node.sealed_block(receipt.block_number).await.expect("read").expect("a block");
+    let transaction = keccak256(&block.transactions[0]);
+    sender.send(&hub, &Call { to: hub.address(), data: Default::default() }).await.expect("sent");
+    match beacon::fetch(&sender.node, transaction, root, 0).await.expect("asked") {
+        Found::Beacon(found) => (Seed::Chain(Bytes(gleaner_wire::encode(&*found))), found.seed),
+        other => panic!("both blocks are there: {other:?}"),
+    }
+}
+
+/// The account that owns one of its workers.
+pub fn owner(worker: &WorkerKey) -> Account {
+    Account::from_words(&format!("the owner of {worker}"))
+}
+
+/// A made-up Stake contract.
+const STAKE: Address = Address([0x5A; 20]);
+
 /// The chain that its orders are for.
 pub fn domain(chain_id: u64) -> Domain {
     Domain { chain_id, escrow: [0xE5; 20].into() }
@@ -154,8 +244,13 @@ impl World {
         Self { hub, order: None, batches, round, draws, attempts: 0, receipts: 0, previous: None, sum: Amount::ZERO }
     }
 
-    /// A hub with a chain, and how it draws seeds.
+    /// A hub with a chain, and how it draws seeds. Its contracts are made up.
     pub fn on_chain(chain_id: u64, draws: Draws) -> Self {
+        Self::on_contracts(&domain(chain_id), STAKE, draws)
+    }
+
+    /// The same with contracts that are there.
+    pub fn on_contracts(domain: &Domain, stake: Address, draws: Draws) -> Self {
         let requester = Account::from_words("the requester of made-up receipts");
         let order = Order {
             requester: Address(requester.address().into_array()),
@@ -167,9 +262,8 @@ impl World {
             policy: Hash([0; 32]),
             nonce: 7,
         };
-        let domain = domain(chain_id);
-        let signature = ChainOrder::from(&order).sign(&domain, &requester).to_vec();
-        let order = Some(ordered(SignedOrder { order, signature }, &domain));
+        let signature = ChainOrder::from(&order).sign(domain, &requester).to_vec();
+        let order = Some(ordered(SignedOrder { order, signature }, domain, stake));
         Self { order, draws, ..Self::new() }
     }
 
@@ -192,15 +286,19 @@ impl World {
         let audit = (case.jurors() > 0).then(|| self.audit(case, &commitment.claim, &lot.seed));
         let lot = (!matches!(case, Case::NotAsked | Case::JobEnded)).then_some(lot);
         let audit_keys = audit.iter().flat_map(|audit| audit.jurors.iter().map(|juror| juror.key));
+        let placement = placement(case, &worker, self.order.is_some());
+        let owned = reckon::owned(&placement, audit.as_ref());
         let parts = Parts {
             order: self.order.clone(),
             job: job(),
             number: self.receipts,
             previous: self.previous,
-            placement: placement(&worker, self.order.is_some()),
+            placement,
+            owners: owned.into_iter().map(|(worker, _)| self.owned(worker)).collect(),
             placed: Millis(1_800_000_000_000),
             finished: Millis(1_800_000_003_000),
             hold: Amount(900_000_000),
+            bond: Amount::ZERO,
             share_points: 1500,
             sum_before: self.sum,
             stakes: audit_keys.chain([public(&worker)]).map(|key| (key, Amount::gln(5))).collect(),
@@ -208,12 +306,20 @@ impl World {
             check: case.check(),
             lot,
             audit,
-            ended: case == Case::JobEnded,
+            left: case.left(),
+            blames: true,
         };
         let receipt = make(parts, &self.hub);
         self.receipts += 1;
         (self.previous, self.sum) = (Some(receipt.hash), receipt.facts.price.sum_after);
         receipt
+    }
+
+    /// The word of a worker's owner.
+    pub fn owned(&self, worker: WorkerKey) -> Owned {
+        let (order, account) = (self.order.as_ref().expect("without a chain nobody has an owner"), owner(&worker));
+        let statement = ownership(order, worker, Address(account.address().into_array()));
+        Owned { worker, signature: Bytes(statement.sign(&account).to_vec()) }
     }
 
     /// A worker's claim of a result, in a batch with others of its own.
@@ -224,7 +330,7 @@ impl World {
                 self.attempts += 1;
                 let task = TaskId { index: task.index + 1000 * (beside ^ 1), ..task };
                 let result = Hash::of(&[said, u8::try_from(beside).unwrap_or_default()]);
-                Claim::whole(AttemptId(self.attempts), task, Some(result), Micros(2_500_001))
+                Claim { attempt: AttemptId(self.attempts), task, output: Some(result), ran: Micros(2_500_001) }
             })
             .collect();
         let batch = sign_batch(&claims, &public(&self.hub), worker).swap_remove(1);
@@ -268,7 +374,9 @@ impl World {
         }
         let referee = key("referee");
         let is_refereed = matches!(case, Case::Refereed | Case::Confirmed);
-        audit.referees.extend(is_refereed.then(|| public(&referee)));
+        let has_chain = self.order.is_some();
+        let asked = |key| Referee { key, provider: has_chain.then(|| provider(&key)) };
+        audit.referees.extend(is_refereed.then(|| asked(public(&referee))));
         while audit.sample > 0 && reckon::vote(&audit).0 == proof::Step::Again {
             let mut drawn = lots(&audit.jurors, u32::try_from(audit.polls.len()).unwrap_or(u32::MAX));
             drawn.truncate(audit.sample as usize);
@@ -282,7 +390,7 @@ impl World {
             let next = lots(&audit.jurors, proof::REFEREE_LOT).into_iter().find(|at| !answers.contains_key(at));
             let confirmer = &keys[next.expect("one of five has answered")];
             let commitment = self.commit(confirmer, 1);
-            audit.referees.push(public(confirmer));
+            audit.referees.push(asked(public(confirmer)));
             take(case, claim, &mut audit, public(confirmer), commitment);
         }
         audit
@@ -320,8 +428,7 @@ impl Default for World {
 /// Takes an answer into an audit, on the side of whoever said the same first.
 fn take(case: Case, claim: &Claim, audit: &mut Audit, auditor: WorkerKey, commitment: Commitment) {
     let theirs = &commitment.claim;
-    let close = Compared { agrees: true, distance: 2_500_000 };
-    let compared = reckon::compared(case.check(), claim, theirs).unwrap_or(close);
+    let compared = reckon::compared(case.check(), claim, theirs).unwrap_or(case.measured());
     let said = |rival: &WorkerKey| reckon::answer_of(audit, rival).map(|answer| answer.commitment.claim);
     let alike = |rival: &WorkerKey| said(rival).is_some_and(|said| reckon::is_identical(&said, theirs));
     let place = audit.rivals.iter().position(alike);
@@ -333,14 +440,22 @@ fn take(case: Case, claim: &Claim, audit: &mut Audit, auditor: WorkerKey, commit
             Side::at(audit.rivals.len())
         }
     };
-    let (distance, tolerated) = (compared.distance, if case == Case::Close { TOLERATED } else { Compared::TOLERATED });
+    let tolerated = if case.check().learns() { TOLERATED } else { Compared::TOLERATED };
+    let distance = compared.distance;
     audit.answers.push(Answer { auditor, commitment, side, distance, tolerated });
 }
 
-fn placement(worker: &SigningKey, has_chain: bool) -> Placement {
+fn provider(worker: &WorkerKey) -> Address {
+    Address(owner(worker).address().into_array())
+}
+
+fn placement(case: Case, worker: &SigningKey, has_chain: bool) -> Placement {
+    let worker = public(worker);
     Placement {
-        worker: public(worker),
-        provider: has_chain.then_some(Address([1; 20])),
+        worker,
+        provider: has_chain.then(|| provider(&worker)),
+        runtime: case.runtime(),
+        resumed: false,
         device: DeviceKind::Nvidia,
         class: "nvidia-wgsl-20GiB".into(),
         per_second: Amount(300_000_000),
@@ -351,8 +466,7 @@ fn placement(worker: &SigningKey, has_chain: bool) -> Placement {
 
 fn juror(key: &SigningKey, weight: u64, has_chain: bool) -> Juror {
     let key = public(key);
-    let owner = Address(key.0[..20].try_into().expect("twenty bytes"));
-    Juror { key, provider: has_chain.then_some(owner), weight: weight * 1000, gone: false }
+    Juror { key, provider: has_chain.then(|| provider(&key)), weight: weight * 1000, gone: false }
 }
 
 fn key(name: &str) -> SigningKey {

@@ -3,6 +3,7 @@ use std::collections::BTreeSet;
 
 use ed25519_dalek::{Signature as Ed25519, Signer, SigningKey, VerifyingKey};
 use gleaner_chain::order::{Domain, Order};
+use gleaner_chain::ownership::Ownership;
 use gleaner_wire::commit::Tree;
 use gleaner_wire::receipt::{
     Batch, Claim, Facts, Ordered, Signature, TaskReceipt, batch_message, claim_hash, receipt_message,
@@ -25,10 +26,17 @@ pub fn sign_batch(claims: &[Claim], hub: &WorkerKey, worker: &SigningKey) -> Vec
     (0..count).map(|place| Batch { root, count, place, path: path(place), signature }).collect()
 }
 
-/// An order with its id on the chain.
-pub fn ordered(signed: SignedOrder, domain: &Domain) -> Ordered {
+/// An order with its id on the chain, and the Stake contract there.
+pub fn ordered(signed: SignedOrder, domain: &Domain, stake: Address) -> Ordered {
     let id = Hash(Order::from(&signed.order).id(domain).0);
-    Ordered { signed, chain_id: domain.chain_id, escrow: Address(domain.escrow.into_array()), id }
+    Ordered { signed, chain_id: domain.chain_id, escrow: Address(domain.escrow.into_array()), stake, id }
+}
+
+/// What the owner of a worker has signed on the hub of an order.
+pub(crate) fn ownership(ordered: &Ordered, worker: WorkerKey, owner: Address) -> Ownership {
+    let Ordered { signed, chain_id, stake, .. } = ordered;
+    let (stake, owner, hub) = (stake.0.into(), owner.0.into(), signed.order.hub.0.into());
+    Ownership { chain_id: *chain_id, stake, owner, worker, hub }
 }
 
 /// Checks signatures, each of them once: a batch, an order and an anchored round stand in many receipts of a job.

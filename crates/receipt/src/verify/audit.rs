@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use gleaner_core::proof;
 use gleaner_wire::check::Compared;
 use gleaner_wire::receipt::{
-    Answer, Audit, Facts, JURORS_MAX, Juror, Poll, REFEREES_MAX, RIVALS_MAX, Side, Verdict, claim_hash,
+    Answer, Audit, Facts, JURORS_MAX, Juror, Poll, REFEREES_MAX, RIVALS_MAX, Referee, Side, Verdict, claim_hash,
 };
 use gleaner_wire::{Hash, WorkerKey};
 
@@ -86,17 +86,32 @@ impl Check<'_> {
 
     /// Those who were asked after the polls: the platform's own first, then jurors as the lot has it, and no more than it took.
     fn referees(&mut self, facts: &Facts, audit: &Audit, seed: &Hash, claim: &Hash) {
-        let is_juror = |key: &WorkerKey| audit.jurors.iter().any(|juror| juror.key == *key);
-        let worker = facts.placement.worker;
-        if let Some(first) = audit.referees.first().filter(|key| is_juror(key) || **key == worker) {
+        let is_juror = |key: &WorkerKey| reckon::juror_of(audit, key).is_some();
+        let (worker, owner) = (facts.placement.worker, facts.placement.provider);
+        let keys = || audit.referees.iter().map(|referee| referee.key);
+        if let Some(first) = keys().next().filter(|key| is_juror(key) || *key == worker) {
             let rule = "one of the platform's own, and neither a juror nor the worker";
             self.faults.impossible("the first referee", first, rule);
+        }
+        for Referee { key, provider } in &audit.referees {
+            let says = format!("{key} of the owner {}", or_nothing(*provider));
+            match reckon::juror_of(audit, key) {
+                Some(juror) if juror.provider != *provider => {
+                    let rule = format!("of the same owner as the juror, {}", or_nothing(juror.provider));
+                    self.faults.impossible("a referee", says, rule);
+                }
+                None if provider.is_some() && *provider == owner => {
+                    let rule = format!("of another owner than the worker's, {}", or_nothing(owner));
+                    self.faults.impossible("a referee", says, rule);
+                }
+                Some(_) | None => (),
+            }
         }
         let polled: BTreeSet<&WorkerKey> = audit.polls.iter().flat_map(|poll| &poll.drawn).collect();
         let lots =
             proof::auditors(seed, claim, proof::REFEREE_LOT, &reckon::candidates(&audit.jurors), audit.jurors.len());
         let left = lots.into_iter().map(|at| &audit.jurors[at]).filter(|juror| !polled.contains(&juror.key));
-        let asked: Vec<WorkerKey> = audit.referees.iter().copied().filter(is_juror).collect();
+        let asked: Vec<WorkerKey> = keys().filter(is_juror).collect();
         let mut expected = Vec::new();
         for juror in left {
             let is_next = asked.get(expected.len()) == Some(&juror.key);
@@ -113,7 +128,7 @@ impl Check<'_> {
             let says = audit.referees.len();
             self.faults.impossible("the number of referees", says, "fewer, because that decides");
         }
-        for key in audit.referees.iter().filter(|key| reckon::answer_of(audit, key).is_none()) {
+        for key in keys().filter(|key| reckon::answer_of(audit, key).is_none()) {
             self.faults.impossible(format!("the answer of {key}"), "missing", "there, because it was asked");
         }
     }
@@ -166,7 +181,7 @@ impl Check<'_> {
                 self.faults.impossible("the number of answers", format!("two of {auditor}"), "one of each");
             }
             // A vote that was broken off because its job ended leaves answers that no poll has counted.
-            let counts = asked.contains(auditor) || audit.referees.contains(auditor);
+            let counts = asked.contains(auditor) || reckon::is_referee(audit, auditor);
             if !counts && facts.verdict != Verdict::Undecided {
                 self.faults.impossible(&*what, "an answer", "left out, because no lot fell on it");
             }
@@ -260,8 +275,9 @@ impl Check<'_> {
         let (step, _) = reckon::vote(audit);
         let open = is_contested && step == proof::Step::Undecided;
         if !audit.referees.is_empty() && !open {
+            let asked: Vec<WorkerKey> = audit.referees.iter().map(|referee| referee.key).collect();
             let rule = "nobody, because it was decided without";
-            self.faults.impossible("who was asked after the polls", names(&audit.referees), rule);
+            self.faults.impossible("who was asked after the polls", names(&asked), rule);
         }
         if audit.rivals.len() > audit.answers.len() || (!is_contested && !audit.rivals.is_empty()) {
             let says = audit.rivals.len();
@@ -273,7 +289,7 @@ impl Check<'_> {
     }
 }
 
-fn names(keys: &[WorkerKey]) -> String {
+pub(super) fn names(keys: &[WorkerKey]) -> String {
     if keys.is_empty() {
         return "nobody".to_owned();
     }

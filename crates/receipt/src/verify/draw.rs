@@ -12,7 +12,7 @@ impl Check<'_> {
     pub(super) fn draw(&mut self, facts: &Facts) {
         let Some(draw) = &facts.draw else { return };
         let claim = claim_hash(&facts.commitment.claim);
-        let Draw { round, source, seed, record, rate, selected, piece } = draw;
+        let Draw { round, source, seed, record, rate, selected } = draw;
         let Round { number, root, count, place, path } = round;
         if !commit::verify(root, *count, *place, &claim, path) {
             let what = format!("the claim in round {number}");
@@ -25,9 +25,6 @@ impl Check<'_> {
         self.rate(facts, record, *rate);
         let reason = || format!("the seed {seed} at a rate of {rate} millionths");
         self.faults.same("whether the claim was drawn", selected, &proof::is_selected(seed, &claim, *rate), reason);
-        let pieces = facts.commitment.claim.pieces;
-        let drawn = proof::piece(seed, &claim, pieces);
-        self.faults.same("the piece that was drawn", piece, &drawn, || format!("the seed {seed} for {pieces} pieces"));
     }
 
     fn rate(&mut self, facts: &Facts, record: &Record, rate: u32) {
@@ -76,7 +73,7 @@ impl Check<'_> {
 }
 
 /// A beacon has one encoding, so that no byte of it can be another.
-fn read_beacon(bytes: &[u8]) -> Option<Beacon> {
+pub(crate) fn read_beacon(bytes: &[u8]) -> Option<Beacon> {
     let beacon: Beacon = postcard::from_bytes(bytes).ok()?;
     (gleaner_wire::encode(&beacon) == bytes).then_some(beacon)
 }

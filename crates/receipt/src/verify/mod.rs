@@ -6,7 +6,10 @@ mod commitment;
 mod draw;
 mod money;
 mod order;
+mod owners;
 mod verdict;
+
+pub(crate) use draw::read_beacon;
 
 use gleaner_wire::WorkerKey;
 use gleaner_wire::receipt::{TaskReceipt, VERSION, receipt_message};
@@ -64,6 +67,7 @@ impl Verifier {
         }
         check.seal(receipt);
         check.order(facts);
+        check.owners(facts);
         check.claim(facts);
         check.draw(facts);
         check.audit(facts);

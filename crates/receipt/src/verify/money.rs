@@ -24,11 +24,23 @@ impl Check<'_> {
             let (says, reckoned) = (format!("{} µs", ran.0), format!("{} µs", counted.0));
             self.faults.differs("the running time that counts", says, reckoned, reason);
         }
-        let Price { hold, gross, share_points, sum_before, sum_after } = facts.price;
+        let Price { hold, bond, gross, share_points, sum_before, sum_after } = facts.price;
         let per_second = facts.placement.per_second;
-        let reason = || format!("{} a second for {} µs, at most the hold of {}", money(per_second), ran.0, money(hold));
-        self.amount("the price", gross, Some(reckon::gross(per_second, ran, hold)), reason);
         let accepted = facts.verdict.pays();
+        let full = reckon::full(per_second, ran, hold);
+        let most = if accepted { reckon::bond_max(full) } else { Amount::ZERO };
+        if bond > most {
+            self.faults.impossible(
+                "the bond",
+                money(bond),
+                format!("at most a tenth of what is paid, {}", money(most)),
+            );
+        }
+        let reason = || {
+            let less = if bond > Amount::ZERO { format!(", less a bond of {}", money(bond)) } else { String::new() };
+            format!("{} a second for {} µs, at most the hold of {}{less}", money(per_second), ran.0, money(hold))
+        };
+        self.amount("the price", gross, full.checked_sub(bond), reason);
         let paid = if accepted { gross } else { Amount::ZERO };
         let reason = || format!("{} before and {} for this task", money(sum_before), money(paid));
         self.amount("the worker's sum for the job", sum_after, sum_before.checked_add(paid), reason);

@@ -14,7 +14,7 @@ impl Check<'_> {
         let Some(ordered) = &facts.order else {
             return self.believe("the hub moved credit in its own books: there is no order on a chain");
         };
-        let Ordered { signed, chain_id, escrow, id } = ordered;
+        let Ordered { signed, chain_id, escrow, id, stake: _ } = ordered;
         let domain = Domain { chain_id: *chain_id, escrow: escrow.0.into() };
         let order = Order::from(&signed.order);
         let reckoned = order.id(&domain);

@@ -124,5 +124,6 @@ fn texts(text: &str) -> Vec<Value> {
     others
         .extend(["not_drawn", "agreed", "upheld", "refuted", "not_asked", "undecided", "job_ended"].map(String::from));
     others.extend(["not_repeatable", "nobody_to_check", "Exact", "None"].map(String::from));
+    others.extend(["wasm", "wgsl", "container", "blender"].map(String::from));
     others.into_iter().map(Value::String).collect()
 }

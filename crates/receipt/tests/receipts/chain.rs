@@ -2,11 +2,9 @@
 use std::rc::Rc;
 
 use gleaner_chain::Node;
-use gleaner_chain::beacon::{self, Found};
 use gleaner_chain::embedded::{Chain, Options};
-use gleaner_chain::primitives::keccak256;
-use gleaner_chain::sender::{Call, Policy, Sender};
-use gleaner_receipt::sample::{Case, World, hub_account};
+use gleaner_chain::sender::{Policy, Sender};
+use gleaner_receipt::sample::{self, Case, World};
 use gleaner_receipt::{Verifier, guilty_by_document, seal, verify, verify_job};
 use gleaner_wire::receipt::{Bytes, Seed, TaskReceipt};
 use gleaner_wire::{Address, Hash, encode};
@@ -16,12 +14,12 @@ use crate::alter::leaves;
 use crate::cases::verdict;
 
 /// A hub whose rounds are anchored on an embedded chain.
-struct Anchored {
-    world: World,
+pub struct Anchored {
+    pub world: World,
     _folder: tempfile::TempDir,
 }
 
-fn anchored() -> Anchored {
+pub fn anchored() -> Anchored {
     let runtime = Rc::new(Runtime::new().expect("a runtime"));
     let folder = tempfile::tempdir().expect("a folder");
     let within = runtime.enter();
@@ -29,21 +27,8 @@ fn anchored() -> Anchored {
     drop(within);
     let sender = Sender { node: Node::Embedded(chain), policy: Policy::EMBEDDED };
     let chain_id = runtime.block_on(sender.node.chain_id()).expect("asked");
-    let draw = move |root| runtime.block_on(seed(&sender, root));
+    let draw = move |root| runtime.block_on(sample::anchored(&sender, root));
     Anchored { world: World::on_chain(chain_id, Box::new(draw)), _folder: folder }
-}
-
-/// Anchors a root and waits for the block after.
-async fn seed(sender: &Sender, root: Hash) -> (Seed, Hash) {
-    let hub = hub_account();
-    let receipt = sender.send(&hub, &beacon::call(hub.address(), root)).await.expect("anchored");
-    let block = sender.node.sealed_block(receipt.block_number).await.expect("read").expect("a block");
-    let transaction = keccak256(&block.transactions[0]);
-    sender.send(&hub, &Call { to: hub.address(), data: Default::default() }).await.expect("sent");
-    match beacon::fetch(&sender.node, transaction, root, 0).await.expect("asked") {
-        Found::Beacon(found) => (Seed::Chain(Bytes(encode(&*found))), found.seed),
-        other => panic!("both blocks are there: {other:?}"),
-    }
 }
 
 #[test]
@@ -67,8 +52,9 @@ fn no_altered_receipt_of_a_chain_holds_not_even_if_the_hub_signs_it_again() {
     for altered in leaves(&receipt) {
         assert!(verifier.verify(&altered.receipt).is_err(), "another {}", altered.path);
         let bound = ["facts.order", "facts.job", "facts.draw.seed", "facts.draw.source", "facts.commitment"];
+        let owned = ["facts.owners", "facts.placement.provider", "facts.audit.jurors.provider"];
         let resealed = seal(altered.receipt.facts, &anchored.world.hub);
-        if resealed != receipt && bound.iter().any(|name| altered.path.starts_with(name)) {
+        if resealed != receipt && bound.iter().chain(&owned).any(|name| altered.path.starts_with(name)) {
             assert!(verifier.verify(&resealed).is_err(), "another {} that the hub signed", altered.path);
         }
     }
@@ -99,15 +85,25 @@ fn a_document_shows_guilt_of_those_who_lost_for_this_order_only() {
     let order = receipt.facts.order.as_ref().expect("an order").id;
     let worker = receipt.facts.placement.provider.expect("an owner");
     let document = serde_json::to_vec(&receipt).expect("plain data");
-    assert_eq!(guilty_by_document(&order, &worker, &document), Ok(true));
-    assert_eq!(guilty_by_document(&order, &worker, &encode(&receipt)), Ok(true));
+    let shown = |order: &Hash, provider: &Address, document: &[u8]| {
+        guilty_by_document(order, provider, document).expect("it can be judged")
+    };
+    let evidence = shown(&order, &worker, &document).expect("guilty");
+    assert_eq!(shown(&order, &worker, &encode(&receipt)), Some(evidence.clone()));
     let friend = receipt.facts.deductions[1].provider.expect("an owner");
-    assert_eq!(guilty_by_document(&order, &friend, &document), Ok(true));
-    assert_eq!(guilty_by_document(&order, &Address([7; 20]), &document), Ok(false));
-    assert_eq!(guilty_by_document(&Hash([7; 32]), &worker, &document), Ok(false));
+    assert_eq!(shown(&order, &friend, &document), Some(evidence.clone()));
+    assert_eq!(
+        (evidence.beacon.seed, evidence.stake),
+        (receipt.facts.draw.as_ref().expect("drawn").seed, receipt.facts.order.as_ref().expect("an order").stake,)
+    );
+    assert!(
+        evidence.witnesses.len() > 8 && !evidence.witnesses.contains(&worker) && !evidence.witnesses.contains(&friend)
+    );
+    assert_eq!(shown(&order, &Address([7; 20]), &document), None);
+    assert_eq!(shown(&Hash([7; 32]), &worker, &document), None);
     let mut altered = receipt;
     altered.facts.number = 8;
-    assert_eq!(guilty_by_document(&order, &worker, &encode(&altered)), Ok(false));
+    assert_eq!(shown(&order, &worker, &encode(&altered)), None);
     let own_seed = encode(&World::new().receipt(Case::Refuted));
     assert!(guilty_by_document(&order, &worker, &own_seed).is_err_and(|why| why.contains("drew the jurors itself")));
 }

@@ -2,9 +2,14 @@
 use gleaner_core::proof::{self, Policy, RateView};
 use gleaner_core::{AnswerNote, AuditNote, DrawNote, Proof};
 use gleaner_receipt::sample::{Case, World};
-use gleaner_receipt::{Drawn, Filed, Missing, Parts, SignedBatch, make};
-use gleaner_wire::receipt::{self, Claim, Facts, TaskReceipt, claim_hash};
-use gleaner_wire::{Amount, Hash, WorkerKey};
+use gleaner_receipt::{Drawn, Filed, Missing, Parts, SignedBatch, make, verify};
+use gleaner_wire::receipt::{self, Bytes, Claim, Facts, Seed, TaskReceipt, claim_hash};
+use gleaner_wire::{Address, Amount, Hash, WorkerKey};
+
+/// A hub with a chain that draws seeds itself.
+fn on_chain() -> World {
+    World::on_chain(1, Box::new(|root| (Seed::Hub, Hash::of(&root.0))))
+}
 
 /// The number of the batch that a claim came in.
 fn batch(world: &World, claim: &Claim) -> u64 {
@@ -26,10 +31,14 @@ fn noted(world: &World, facts: &Facts) -> Proof {
         attempt: claim.attempt,
         worker: facts.placement.worker,
         provider: facts.placement.provider,
+        runtime: facts.placement.runtime,
+        resumed: facts.placement.resumed,
+        blames: true,
         device: facts.placement.device,
         why: facts.placement.why.clone(),
         price: facts.placement.per_second,
         hold: facts.price.hold,
+        bond: facts.price.bond,
         placed: facts.meter.placed,
         finished: facts.meter.finished,
         claimed: claim.ran,
@@ -77,6 +86,7 @@ fn filed<'a>(
     world: &World,
     receipt: &TaskReceipt,
     batch: &'a dyn Fn(&WorkerKey, u64) -> Option<SignedBatch>,
+    owner: &'a dyn Fn(&WorkerKey, &Address) -> Option<Bytes>,
 ) -> Filed<'a> {
     let facts = &receipt.facts;
     Filed {
@@ -93,29 +103,49 @@ fn filed<'a>(
             seed: draw.seed,
         }),
         batch,
+        owner,
     }
 }
 
 #[test]
 fn what_a_core_writes_down_makes_the_same_receipt() {
-    let mut world = World::new();
-    for case in Case::ALL {
-        let receipt = world.receipt(case);
-        let batch = |_: &WorkerKey, number: u64| world.batches.get(number as usize).cloned();
-        let parts = Parts::of(&noted(&world, &receipt.facts), filed(&world, &receipt, &batch));
-        assert_eq!(make(parts.expect("all of it is on file"), &world.hub), receipt, "{case:?}");
+    for mut world in [World::new(), on_chain()] {
+        for case in Case::ALL {
+            let receipt = world.receipt(case);
+            let batch = |_: &WorkerKey, number: u64| world.batches.get(number as usize).cloned();
+            let owner = |worker: &WorkerKey, _: &Address| Some(world.owned(*worker).signature);
+            let parts = Parts::of(&noted(&world, &receipt.facts), filed(&world, &receipt, &batch, &owner));
+            assert_eq!(make(parts.expect("all of it is on file"), &world.hub), receipt, "{case:?}");
+        }
     }
 }
 
 #[test]
-fn what_is_not_on_file_is_named() {
+fn nobody_is_blamed_while_it_is_not_known_what_honest_devices_differ_by() {
     let mut world = World::new();
+    let receipt = world.receipt(Case::Picture);
+    let proof = Proof { blames: false, ..noted(&world, &receipt.facts) };
+    let batch = |_: &WorkerKey, number: u64| world.batches.get(number as usize).cloned();
+    let parts = Parts::of(&proof, filed(&world, &receipt, &batch, &|_, _| None)).expect("all of it is on file");
+    let spared = make(parts, &world.hub);
+    assert!(receipt.facts.deductions.len() == 1 && spared.facts.deductions.is_empty());
+    let checked = verify(&spared).expect("it holds");
+    assert!(checked.believed.iter().any(|what| what.ends_with("and spared 1")), "{checked:?}");
+}
+
+#[test]
+fn what_is_not_on_file_is_named() {
+    let mut world = on_chain();
     let receipt = world.receipt(Case::NotDrawn);
     let proof = noted(&world, &receipt.facts);
-    let missing = Parts::of(&proof, filed(&world, &receipt, &|_, _| None)).expect_err("no batch");
+    let nobody = |_: &WorkerKey, _: &Address| None;
+    let missing = Parts::of(&proof, filed(&world, &receipt, &|_, _| None, &nobody)).expect_err("no batch");
     assert_eq!(missing, Missing::Batch { worker: proof.worker, batch: proof.batch, attempt: proof.attempt });
     let batch = |_: &WorkerKey, number: u64| world.batches.get(number as usize).cloned();
-    let mut without = filed(&world, &receipt, &batch);
+    let missing = Parts::of(&proof, filed(&world, &receipt, &batch, &nobody)).expect_err("no owner");
+    let provider = proof.provider.expect("an owner");
+    assert_eq!(missing, Missing::Owner { worker: proof.worker, provider });
+    let mut without = filed(&world, &receipt, &batch, &nobody);
     without.round.as_mut().expect("drawn").claims = vec![Hash([0; 32])];
     let missing = Parts::of(&proof, without).expect_err("no claim");
     assert_eq!(missing, Missing::Round { round: proof.round, attempt: proof.attempt });

@@ -1,7 +1,7 @@
 //! Whatever comes from outside is checked or refused, and breaks nothing.
 use gleaner_receipt::sample::{Case, World};
 use gleaner_receipt::{Verifier, guilty_by_document, read, verify, verify_job};
-use gleaner_wire::receipt::TaskReceipt;
+use gleaner_wire::receipt::{Seed, TaskReceipt};
 use gleaner_wire::{Address, Hash, encode};
 use proptest::prelude::*;
 
@@ -18,7 +18,7 @@ fn look_at(bytes: &[u8]) {
 }
 
 fn samples() -> Vec<TaskReceipt> {
-    let mut world = World::new();
+    let mut world = World::on_chain(1, Box::new(|root| (Seed::Hub, Hash::of(&root.0))));
     [Case::Refuted, Case::NotDrawn, Case::Close].map(|case| world.receipt(case)).into()
 }
 

@@ -7,3 +7,4 @@ mod filed;
 mod fuzz;
 mod hostile;
 mod lies;
+mod owners;
