@@ -128,6 +128,9 @@ pub enum Refusal {
     /// Owned by somebody else.
     #[error("{0} belongs to another account")]
     Owned(&'static str),
+    /// Signed in too long ago for this.
+    #[error("this changes how you sign in, and you signed in more than ten minutes ago: sign in again, and do it then")]
+    NotFresh,
     /// Not an address that passkeys can be bound to.
     #[error("passkeys need a name such as localhost or hub.example in the address of the page, not a number")]
     NoPasskeyDomain,
@@ -158,6 +161,7 @@ impl Refusal {
             Self::Token(_) => "token",
             Self::OverLimit { .. } => "over-limit",
             Self::Owned(_) => "owned",
+            Self::NotFresh => "fresh-sign-in",
             Self::NoPasskeyDomain => "no-passkey-domain",
         }
     }

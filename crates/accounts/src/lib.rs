@@ -27,6 +27,7 @@ mod error;
 mod key;
 pub mod link;
 pub mod lockout;
+mod memory;
 pub mod ownership;
 pub mod passkey;
 pub mod passphrase;

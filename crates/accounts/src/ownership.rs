@@ -77,11 +77,22 @@ impl Accounts {
 
     /// The requesters that an account pays as.
     pub fn payers(&self, account: AccountId) -> Result<Vec<String>, Error> {
-        self.read(|db| {
+        let version = self.memory.version();
+        let names: Vec<String> = self.read(|db| {
             let mut statement = db.prepare_cached("SELECT name FROM payer WHERE account = ?1 ORDER BY name")?;
             let names = statement.query_map([account.0], |row| row.get(0))?;
             Ok(names.collect::<Result<_, _>>()?)
-        })
+        })?;
+        self.memory.keep(version, |known| {
+            known.payers.insert(account, names.clone());
+        });
+        Ok(names)
+    }
+
+    /// The requesters that an account pays as, if they are remembered: read before, and nothing was written since. Waits
+    /// for nothing.
+    pub fn recall_payers(&self, account: AccountId) -> Option<Vec<String>> {
+        self.memory.recall(|known| known.payers.get(&account).cloned())
     }
 
     /// Makes a worker an account's. The worker has proved its key, and somebody on it had a token of the account. One

@@ -18,6 +18,9 @@ pub const IDLE_MS: u64 = 12 * 3600 * 1000;
 pub const LIFE_MS: u64 = 14 * 24 * 3600 * 1000;
 /// How exactly the last use is known; each use would be a write otherwise.
 pub const SEEN_GRAIN_MS: u64 = 60 * 1000;
+/// What changes how somebody signs in needs a session that began no longer ago than this: whoever finds a browser open, or has
+/// stolen its cookie, must not be able to come back for good.
+pub const FRESH_MS: u64 = 10 * 60 * 1000;
 /// Sessions of one account; one more ends the one that was not used for the longest time.
 pub const SESSIONS_PER_ACCOUNT_MAX: u64 = 32;
 const TOKEN_BYTES: usize = 32;
@@ -96,6 +99,18 @@ pub struct Session {
     pub ends_at: Millis,
 }
 
+impl Session {
+    /// Refuses what changes how somebody signs in, if this session did not begin just now.
+    pub fn check_fresh(&self, now: Millis) -> Result<(), Refusal> {
+        check_fresh(self.made_at, now)
+    }
+
+    /// Whether its last use is written down as exactly as it has to be.
+    fn is_seen_up_to(&self, now: Millis) -> bool {
+        now.since(self.seen_at).0 < SEEN_GRAIN_MS
+    }
+}
+
 /// Somebody who has shown the token of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signed {
@@ -109,6 +124,17 @@ fn hash(token: &str) -> Option<[u8; 32]> {
     // Only what can be a token is hashed.
     let plain = token.len() == TOKEN_CHARS && token.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
     plain.then(|| *blake3::hash(token.as_bytes()).as_bytes())
+}
+
+fn check_fresh(made_at: Millis, now: Millis) -> Result<(), Refusal> {
+    if now.since(made_at).0 < FRESH_MS { Ok(()) } else { Err(Refusal::NotFresh) }
+}
+
+/// The same of the session that is listed as this; one that has ended is not fresh.
+pub(crate) fn check_listed_fresh(db: &Connection, account: AccountId, id: &str, now: Millis) -> Result<(), Error> {
+    let query = "SELECT made_ms FROM session WHERE account = ?1 AND id = ?2";
+    let made = db.query_row(query, params![account.0, id], |row| row.get(0)).optional()?.map(Millis);
+    Ok(check_fresh(made.ok_or(Refusal::NotFresh)?, now)?)
 }
 
 /// Ends an account's sessions, but one.
@@ -178,6 +204,7 @@ impl Accounts {
     /// Whose session this is, if it has not ended.
     pub fn session(&self, visit: Visit, token: &str) -> Result<Option<Signed>, Error> {
         let Some(hash) = hash(token) else { return Ok(None) };
+        let version = self.memory.version();
         let found = self.read(|db| {
             let query = format!(
                 "SELECT {}, {COLUMNS} FROM session JOIN account ON account.id = session.account WHERE session.hash = ?1",
@@ -190,7 +217,7 @@ impl Accounts {
         if session.ends_at <= visit.now || account.suspended {
             return Ok(None);
         }
-        if visit.now.since(session.seen_at).0 >= SEEN_GRAIN_MS {
+        if !session.is_seen_up_to(visit.now) {
             self.write(|db| {
                 let query = "UPDATE session SET seen_ms = ?2 WHERE hash = ?1 AND seen_ms < ?2";
                 db.prepare_cached(query)?.execute(params![hash, visit.now.0])?;
@@ -198,7 +225,19 @@ impl Accounts {
             })?;
             session.seen_at = visit.now;
         }
-        Ok(Some(Signed { account, session }))
+        let signed = Signed { account, session };
+        self.memory.keep(version, |known| {
+            known.sessions.insert(hash, signed.clone());
+        });
+        Ok(Some(signed))
+    }
+
+    /// Whose session this is, if that is remembered: it was read before, and nothing was written since. Waits for nothing.
+    pub fn recall_session(&self, visit: Visit, token: &str) -> Option<Signed> {
+        let hash = hash(token)?;
+        let signed = self.memory.recall(|known| known.sessions.get(&hash).cloned())?;
+        let session = &signed.session;
+        (session.ends_at > visit.now && session.is_seen_up_to(visit.now)).then_some(signed)
     }
 
     /// Gives a session another token and its full life; the old token is good for nothing. For changes of what the
@@ -210,7 +249,11 @@ impl Accounts {
             if db.execute(query, [&signed.session.id])? == 0 {
                 return Err(Refusal::NotFound("session").into());
             }
-            self.begin_session(db, visit, signed.account.id, signed.session.via)
+            let new = self.begin_session(db, visit, signed.account.id, signed.session.via)?;
+            // Nobody has proved anything anew.
+            let query = "UPDATE session SET made_ms = ?2 WHERE id = ?1";
+            db.execute(query, params![new.id, signed.session.made_at.0])?;
+            Ok(new)
         })
     }
 
@@ -310,6 +353,19 @@ mod tests {
         assert!(!is_valid(&accounts, NOW, &old.token) && is_valid(&accounts, NOW, &new.token));
         assert!(!accounts.is_csrf(new.token.expose(), old.csrf.expose()));
         assert!(accounts.rotate(visit(NOW), old.token.expose()).is_err());
+    }
+
+    #[test]
+    fn a_session_is_fresh_for_a_while_and_another_token_makes_it_no_fresher() {
+        let (_dir, accounts) = accounts();
+        made(&accounts, "orchard");
+        let old = begin(&accounts, NOW);
+        let session = |token: &Secret, now| accounts.session(visit(now), token.expose()).unwrap().unwrap().session;
+        let soon = NOW.after(Millis(FRESH_MS - 1));
+        assert_eq!(session(&old.token, soon).check_fresh(soon), Ok(()));
+        let new = accounts.rotate(visit(soon), old.token.expose()).unwrap();
+        let late = NOW.after(Millis(FRESH_MS));
+        assert_eq!(session(&new.token, late).check_fresh(late), Err(Refusal::NotFresh));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The accounts of a hub: one database and one key beside it.
 use crate::key::Key;
+use crate::memory::Memory;
 use crate::passphrase::{Cost, Hasher};
 use crate::{Chance, Error, SystemChance, schema};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
@@ -32,6 +33,7 @@ pub struct Accounts {
     writer: Mutex<Connection>,
     /// Reads wait for no write.
     reader: Mutex<Connection>,
+    pub(crate) memory: Memory,
     pub(crate) key: Key,
     pub(crate) chance: Box<dyn Chance>,
     pub(crate) hasher: Hasher,
@@ -53,8 +55,9 @@ impl Accounts {
         }
         let reader = Connection::open(&path)?;
         schema::prepare(&reader)?;
+        let memory = Memory::open(&path)?;
         let hasher = Hasher::new(cost, &*chance)?;
-        Ok(Self { writer: Mutex::new(writer), reader: Mutex::new(reader), key, chance, hasher })
+        Ok(Self { writer: Mutex::new(writer), reader: Mutex::new(reader), memory, key, chance, hasher })
     }
 
     /// Reads; what other threads and processes write meanwhile is not seen half.

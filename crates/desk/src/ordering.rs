@@ -43,6 +43,8 @@ pub(crate) struct Spending {
     pub(crate) purpose: String,
     /// The most that it may come to.
     pub(crate) most: Amount,
+    /// Whether it was begun before, and may have happened then.
+    pub(crate) again: bool,
 }
 
 /// A job that was submitted.
@@ -96,7 +98,9 @@ impl Desk {
                 let answer = serde_json::to_string(ordered).expect("texts can be encoded");
                 self.inner.books.answer(&account.id, key, answer).await?;
             }
-            Err(_) => self.inner.books.forget(&account.id, key).await?,
+            // The key stays with what may have happened under it: it can be sent again, and stands for nothing else.
+            Err(error) if has_not_moved(error) && !again => self.inner.books.forget(&account.id, key).await?,
+            Err(_) => {}
         }
         ordered
     }
@@ -121,7 +125,7 @@ impl Desk {
         let client = account.client(&self.inner)?;
         let purse = account.purse(&client).await?;
         let cap = cap(&mut draft.file.budget, purse.as_ref());
-        let spending = Spending { purpose: format!("{number:032x}"), most: cap };
+        let spending = Spending { purpose: format!("{number:032x}"), most: cap, again: sent.again };
         let ordered = self
             .within_limit(asker, &spending, async || {
                 let packing = self.inner.turns.packing().await;
@@ -182,7 +186,7 @@ impl Desk {
             error => error.into(),
         })?;
         let done = work().await;
-        if done.as_ref().is_err_and(has_not_moved) {
+        if !spending.again && done.as_ref().is_err_and(has_not_moved) {
             self.inner.client.remove(&path).await?;
         }
         done

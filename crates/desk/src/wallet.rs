@@ -179,7 +179,7 @@ impl Desk {
             let call = if to == own { purse.market.withdraw(amount) } else { purse.market.withdraw_to(to, amount) };
             // What stays the account's own is not spent.
             let spent = if to == own { Amount::ZERO } else { amount };
-            let spending = Spending { purpose: withdrawal(&account, key), most: spent };
+            let spending = Spending { purpose: withdrawal(&account, key), most: spent, again: false };
             let moved = self.within_limit(asker, &spending, async || sent(&purse, &call, amount).await).await?;
             Ok(moved)
         })

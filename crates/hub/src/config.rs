@@ -38,6 +38,8 @@ pub struct Config {
     pub redirect_http: Option<SocketAddr>,
     /// The most bytes that sealed chunks may take.
     pub data_bytes_max: ByteSize,
+    /// The most bytes that one account may keep of them [default: a quarter].
+    pub data_account_bytes_max: Option<ByteSize>,
     /// Where full segments of chunks are kept instead of the folder, if anywhere.
     pub bucket: Option<Bucket>,
     /// Where the relay for machines that cannot reach each other listens; nowhere, if there is to be none.
@@ -83,6 +85,7 @@ impl Config {
             tls: None,
             redirect_http: None,
             data_bytes_max: ByteSize::mib(64 * 1024),
+            data_account_bytes_max: None,
             bucket: None,
             relay: None,
             sftp: None,

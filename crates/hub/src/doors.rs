@@ -6,6 +6,7 @@ use crate::{Config, Error, Site};
 use axum::Router;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
@@ -59,6 +60,11 @@ impl Doors {
     /// The address under which people see the hub, if it is known.
     pub(crate) fn site(&self) -> Option<&Site> {
         self.site.as_ref()
+    }
+
+    /// When the certificate that visitors are shown ends, in seconds since 1970; 0 while they are shown none.
+    pub(crate) fn certificate_ends(&self) -> Arc<AtomicU64> {
+        self.encrypted.as_ref().map(|encrypted| encrypted.doorkeeper.certificate_ends()).unwrap_or_default()
     }
 
     /// What others write to reach the hub.

@@ -76,7 +76,9 @@ pub async fn start(mut config: Config) -> Result<Hub, Error> {
     let (chain, fiat, dir) = (config.chain.clone(), config.fiat.clone(), config.dir.clone());
     let (relay_at, sftp_at, confirmations) = (config.relay, config.sftp, config.anchor_confirmations);
     let (managed, extra) = (config.managed.clone(), config.extra.clone());
-    let opening = tokio::task::spawn_blocking(move || open(&config, lock, runtime, ending_seen, stopping_seen));
+    let metrics = Arc::new(Metrics::new(doors.certificate_ends()));
+    let opening =
+        tokio::task::spawn_blocking(move || open(&config, lock, metrics, runtime, ending_seen, stopping_seen));
     let Opened { keeper, mut shared, drawing, postman, ended_jobs, courier, token_file, journal_path } =
         opening.await.map_err(|_| Error::Defect)??;
     let (bell, demand) = (keeper.bell(), keeper.demand_bell());
@@ -182,6 +184,7 @@ struct Opened {
 fn open(
     config: &Config,
     lock: FolderLock,
+    metrics: Arc<Metrics>,
     runtime: tokio::runtime::Handle,
     ending: watch::Receiver<Ending>,
     stopping: watch::Receiver<bool>,
@@ -195,7 +198,8 @@ fn open(
     let tokens = Tokens::open(&token_file)?;
     let people = Arc::new(People::open(dir, config.sign_up)?);
     let place = config.bucket.clone().map_or(store::Place::Disk, store::Place::S3);
-    let data = Arc::new(Data::open(dir, config.data_bytes_max.0, place)?);
+    let account_max = config.data_account_bytes_max.map(|max| max.0);
+    let data = Arc::new(Data::open(dir, config.data_bytes_max.0, account_max, place)?);
     let limits = Limits { user_bytes_max: config.inbox_user_bytes_max.0, all_bytes_max: config.inbox_bytes_max.0 };
     let uploads = Arc::new(Inbox::open(dir, limits)?);
     let journal_path = dir.join("hub.db");
@@ -208,7 +212,6 @@ fn open(
     let checks = recovered.core.params().checks;
     let (heartbeat_ms, lease_ms) = (recovered.core.params().heartbeat_ms, recovered.core.params().lease_ms);
     let archive = Archive::open(&journal_path).map_err(wrong)?;
-    let metrics = Arc::new(Metrics::new());
     let hub = WorkerKey(data.signer.verifying_key().to_bytes());
     let entered = runtime.enter();
     let traces = Traces::open(config.traces.as_ref(), hub)?;

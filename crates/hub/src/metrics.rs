@@ -1,6 +1,7 @@
 //! What the hub counts about itself, for Prometheus. `docs/metrics.md` explains the names.
 use gleaner_wire::webhook::DeliveryState;
 use std::fmt::Write;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -74,12 +75,14 @@ pub(crate) struct Metrics {
     pub(crate) connections: AtomicUsize,
     /// Worker connections that were turned away or closed for what they sent.
     pub(crate) refused: AtomicU64,
+    /// When the certificate that visitors are shown ends, in seconds since 1970; 0 if they are shown none.
+    pub(crate) certificate_ends: Arc<AtomicU64>,
     /// Log lines that were lost because the disk did not keep up.
     pub(crate) log_lines_lost: AtomicU64,
 }
 
 impl Metrics {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(certificate_ends: Arc<AtomicU64>) -> Self {
         Self {
             commit_micros: Histogram::new(LATENCY_MICROS),
             batch_events: Histogram::new(BATCH_EVENTS),
@@ -97,6 +100,7 @@ impl Metrics {
             answers: std::array::from_fn(|_| AtomicU64::new(0)),
             connections: AtomicUsize::new(0),
             refused: AtomicU64::new(0),
+            certificate_ends,
             log_lines_lost: AtomicU64::new(0),
         }
     }
@@ -173,6 +177,12 @@ impl Metrics {
         text.counter("gleaner_tests_begun_total", "Tests of workers begun.", self.tests_begun.load(Relaxed));
         text.counter("gleaner_tests_passed_total", "Tests with a right answer.", self.tests_passed.load(Relaxed));
         text.counter("gleaner_tests_failed_total", "Tests without one.", self.tests_failed.load(Relaxed));
+        let ends = self.certificate_ends.load(Relaxed) as f64;
+        text.gauge(
+            "gleaner_tls_certificate_expires_seconds",
+            "When the certificate ends, in seconds since 1970.",
+            ends,
+        );
         text.counter("gleaner_log_lines_lost_total", "Log lines lost.", self.log_lines_lost.load(Relaxed));
         text.head("gleaner_http_responses_total", "Answers of the API, by class of status.", "counter");
         for (class, count) in (1..).zip(&self.answers) {

@@ -153,7 +153,7 @@ async fn converse(
     let limit = Duration::from_millis(HANDSHAKE_MS_MAX);
     let proved = timeout(limit, handshake(sink, stream)).await;
     let proved = proved.unwrap_or(Err(End::Gone))?;
-    check_owner(shared, &proved)?;
+    take_owner(shared, &proved).await?;
     let session = shared.keeper.session();
     let (backlog, mut queue) = Backlog::new();
     let key = proved.key;
@@ -204,10 +204,13 @@ async fn handshake(
 }
 
 /// Refuses a worker that names an account it is not known to belong to.
-fn check_owner(shared: &Shared, proved: &Proved) -> Result<(), End> {
+async fn take_owner(shared: &Shared, proved: &Proved) -> Result<(), End> {
     let Some(provider) = proved.offer.provider else { return Ok(()) };
     match &shared.money {
-        Some(money) => money.check_owner(proved.key, provider, &proved.owner_proof).map_err(End::Refused),
+        Some(money) => {
+            let taken = money.take_owner(proved.key, provider, proved.owner_proof.clone()).await;
+            taken.map_err(End::Refused)
+        }
         None => Err(End::Refused(format!(
             "this hub's money is on no chain, so it cannot tell that the worker belongs to {provider}: start it again, \
              and it will name no account"

@@ -121,8 +121,8 @@ fn random_passphrase(chance: &dyn Chance) -> Result<Secret, Error> {
 }
 
 impl Accounts {
-    /// Gives an account another passphrase, or its first one. Who knows the old one says it; every session but the given
-    /// one ends.
+    /// Gives an account another passphrase, or its first one. Who knows the old one says it; where there is none, the session
+    /// that asks has to be fresh. Every session but that one ends.
     pub fn change_passphrase(
         &self,
         visit: Visit,
@@ -140,6 +140,8 @@ impl Accounts {
                 return Err(Refusal::WrongCredentials.into());
             }
             self.write(|db| tried.forgive(db))?;
+        } else if let Some(session) = keep {
+            self.read(|db| session::check_listed_fresh(db, id, session, visit.now))?;
         }
         let hash = self.hasher.hash(new, &*self.chance)?;
         self.write(|db| {
@@ -149,8 +151,10 @@ impl Accounts {
         })
     }
 
-    /// Gives an account a passphrase by the operator's word, for somebody who has lost theirs: the second factor is
-    /// turned off, every session ends, and wrong tries are forgotten. It is known to whoever gets this answer only.
+    /// Gives an account a passphrase by the operator's word, for somebody who has lost theirs, or whose account somebody else
+    /// got into: it is the only way in from then on. The second factor is turned off, sessions end, tokens and passkeys are
+    /// worth nothing, and wallets do not sign in until they are linked again, while what they paid for stays the account's.
+    /// Wrong tries are forgotten. The passphrase is known to whoever gets this answer only.
     pub fn reset_passphrase(&self, visit: Visit, id: AccountId) -> Result<Secret, Error> {
         let new = random_passphrase(&*self.chance)?;
         let hash = self.hasher.hash(&new, &*self.chance)?;
@@ -159,6 +163,9 @@ impl Accounts {
             store(db, id, &hash)?;
             crate::totp::remove(db, id)?;
             session::end_all(db, id, None)?;
+            for table in ["token", "passkey", "wallet"] {
+                db.execute(&format!("DELETE FROM {table} WHERE account = ?1"), [id.0])?;
+            }
             lockout::forget(db, &account.name)?;
             audit::note(db, visit, Some(id), Kind::PassphraseChanged, "by the operator")
         })?;
@@ -172,6 +179,9 @@ mod tests {
     use super::*;
     use crate::SystemChance;
     use crate::store::tests::{NOW, PASSPHRASE, accounts, made, visit};
+    use crate::token::tests::ask;
+    use crate::token::{Scope, Scopes};
+    use gleaner_wire::Millis;
 
     #[test]
     fn a_hash_says_what_it_is_and_is_salted() {
@@ -222,6 +232,52 @@ mod tests {
         assert!(accounts.sign_in(visit(NOW), "orchard", &old, None).is_err());
         accounts.sign_in(visit(NOW), "orchard", &new, None).unwrap();
         assert!(accounts.reset_passphrase(visit(NOW), AccountId(99)).is_err());
+    }
+
+    #[test]
+    fn a_reset_leaves_no_other_way_in_and_what_wallets_paid_for_stays() {
+        let (_dir, accounts) = accounts();
+        let id = made(&accounts, "orchard");
+        let token = accounts.make_token(visit(NOW), id, &ask(Scopes::of(&[Scope::Read]))).unwrap();
+        let wallet = gleaner_wire::Address([7; 20]);
+        let passkey = "INSERT INTO passkey (id, account, algorithm, public, sign_count, label, made_ms) \
+                       VALUES (x'01', ?1, -7, x'02', 0, 'phone', 0)";
+        accounts
+            .write(|db| {
+                db.execute(passkey, [id.0])?;
+                db.execute(
+                    "INSERT INTO wallet (address, account, made_ms) VALUES (?1, ?2, 0)",
+                    params![wallet.0, id.0],
+                )?;
+                crate::ownership::add_payer(db, id, &wallet.to_string(), crate::ownership::Payer::Wallet)
+            })
+            .unwrap();
+        let ways = || {
+            (
+                accounts.tokens(id).unwrap().len(),
+                accounts.passkeys(id).unwrap().len(),
+                accounts.wallets(id).unwrap().len(),
+            )
+        };
+        assert_eq!(ways(), (1, 1, 1));
+        accounts.reset_passphrase(visit(NOW), id).unwrap();
+        assert_eq!(ways(), (0, 0, 0));
+        assert!(accounts.token(visit(NOW), token.text.expose()).unwrap().is_none());
+        assert!(accounts.payers(id).unwrap().contains(&wallet.to_string()));
+    }
+
+    #[test]
+    fn a_first_passphrase_needs_a_fresh_session() {
+        let (_dir, accounts) = accounts();
+        let id = made(&accounts, "orchard");
+        let session = accounts.sign_in(visit(NOW), "orchard", &Secret::new(PASSPHRASE), None).unwrap().session;
+        accounts.write(|db| Ok(db.execute("UPDATE account SET passphrase = NULL", [])?)).unwrap();
+        let new = Secret::new("rain on a tin roof");
+        let late = visit(NOW.after(Millis(session::FRESH_MS)));
+        let refused = accounts.change_passphrase(late, id, None, &new, Some(&session.id));
+        assert!(matches!(refused, Err(Error::Refused(Refusal::NotFresh))), "{refused:?}");
+        accounts.change_passphrase(visit(NOW), id, None, &new, Some(&session.id)).unwrap();
+        accounts.sign_in(visit(NOW), "orchard", &new, None).unwrap();
     }
 
     #[test]

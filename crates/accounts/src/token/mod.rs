@@ -158,6 +158,13 @@ pub struct Token {
     pub used_at: Option<Millis>,
 }
 
+impl Token {
+    /// Whether its last use is written down as exactly as it has to be.
+    fn is_used_up_to(&self, now: Millis) -> bool {
+        self.used_at.is_some_and(|used| now.since(used).0 < USED_GRAIN_MS)
+    }
+}
+
 /// A token that has just been made: the only moment at which its text is known.
 #[derive(Debug)]
 pub struct NewToken {
@@ -258,6 +265,7 @@ impl Accounts {
     /// Whose token this is, if it is one and has not ended.
     pub fn token(&self, visit: Visit, text: &str) -> Result<Option<Shown>, Error> {
         let Some(hash) = Text::parse(text).map(|text| text.hash()) else { return Ok(None) };
+        let version = self.memory.version();
         let found = self.read(|db| {
             let query = format!(
                 "SELECT {}, {COLUMNS} FROM token JOIN account ON account.id = token.account WHERE token.hash = ?1",
@@ -270,15 +278,32 @@ impl Accounts {
         if shown.token.ends_at <= visit.now || shown.account.suspended {
             return Ok(None);
         }
-        let fresh = |used: Millis| visit.now.since(used).0 < USED_GRAIN_MS;
-        if !shown.token.used_at.is_some_and(fresh) {
+        if !shown.token.is_used_up_to(visit.now) {
             self.write(|db| {
                 let query = "UPDATE token SET used_ms = ?2 WHERE id = ?1";
                 db.prepare_cached(query)?.execute(params![shown.token.id.0, visit.now.0])?;
                 Ok(())
             })?;
         }
+        self.memory.keep(version, |known| {
+            known.tokens.insert(hash, shown.clone());
+        });
         Ok(Some(shown))
+    }
+
+    /// Whose token this is, if that is remembered: it was read before, and nothing was written since. Waits for nothing.
+    pub fn recall_token(&self, visit: Visit, text: &str) -> Option<Shown> {
+        let hash = Text::parse(text)?.hash();
+        let shown = self.memory.recall(|known| known.tokens.get(&hash).cloned())?;
+        (shown.token.ends_at > visit.now && shown.token.is_used_up_to(visit.now)).then_some(shown)
+    }
+
+    /// Whether there is a token with this number that has not ended.
+    pub fn is_token(&self, id: TokenId, now: Millis) -> Result<bool, Error> {
+        self.read(|db| {
+            let mut statement = db.prepare_cached("SELECT 1 FROM token WHERE id = ?1 AND ends_ms > ?2")?;
+            Ok(statement.exists(params![id.0, now.0])?)
+        })
     }
 
     /// The tokens of an account, the newest first; ended ones stay listed until the next one is made.

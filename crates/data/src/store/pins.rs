@@ -54,6 +54,51 @@ impl Store {
         Ok(ids)
     }
 
+    /// Gives everything that one owner has pinned to another, at once. What both have pinned is pinned once.
+    pub fn hand_over(&self, from: &str, to: &str) -> Result<(), Error> {
+        let mut writer = self.lock_writer();
+        writer.commit(|db, tally| {
+            let Some(giver) = owner_number(db, from)? else { return Ok(()) };
+            db.prepare_cached("INSERT OR IGNORE INTO owner (name) VALUES (?1)")?.execute([to])?;
+            let taker = owner_number(db, to)?.expect("the owner has just been added");
+            let twice: Vec<[u8; 32]> = db
+                .prepare_cached(
+                    "SELECT id FROM pin WHERE owner = ?1 AND EXISTS \
+                     (SELECT 1 FROM pin AS other WHERE other.id = pin.id AND other.owner = ?2)",
+                )?
+                .query_map([giver, taker], |row| row.get(0))?
+                .collect::<Result<_, _>>()?;
+            for id in &twice {
+                tally.pinned -= count_release(db, &Hash(*id))?;
+            }
+            db.prepare_cached("UPDATE OR IGNORE pin SET owner = ?2 WHERE owner = ?1")?.execute([giver, taker])?;
+            db.prepare_cached("DELETE FROM pin WHERE owner = ?1")?.execute([giver])?;
+            db.prepare_cached("DELETE FROM owner WHERE number = ?1")?.execute([giver])?;
+            Ok(())
+        })?;
+        self.publish(&writer);
+        Ok(())
+    }
+
+    /// How many bytes are here of what an owner has pinned and another has not.
+    pub fn pinned_bytes(&self, owner: &str, but_by: &str) -> Result<u64, Error> {
+        self.readers.with(|db| {
+            let Some(number) = owner_number(db, owner)? else { return Ok(0) };
+            // Numbers of owners begin at 1.
+            let other = owner_number(db, but_by)?.unwrap_or(0);
+            let mut statement = db.prepare_cached(
+                "SELECT id FROM pin WHERE owner = ?1 AND NOT EXISTS \
+                 (SELECT 1 FROM pin AS other WHERE other.id = pin.id AND other.owner = ?2)",
+            )?;
+            let mut rows = statement.query([number, other])?;
+            let mut bytes = 0;
+            while let Some(row) = rows.next()? {
+                bytes += rows::find(db, &Hash(row.get(0)?))?.map_or(0, |entry| entry.bytes);
+            }
+            Ok(bytes)
+        })
+    }
+
     /// Everybody who has pinned something, with how many chunks: who restarts finds out here what to let go of.
     pub fn owners(&self) -> Result<Vec<(String, u64)>, Error> {
         self.readers.with(|db| {

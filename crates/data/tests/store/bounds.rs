@@ -97,6 +97,25 @@ fn what_is_pinned_stays_until_its_last_owner_lets_go() {
 }
 
 #[test]
+fn what_is_handed_over_stays_pinned_and_is_pinned_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path(), 2 * MIB).unwrap();
+    let needed: Vec<Chunk> = (0..10).map(|seed| chunk(seed, 64 * KIB)).collect();
+    store.put(needed.clone()).unwrap();
+    store.pin("old", &ids(&needed[..6])).unwrap();
+    store.pin("new", &ids(&needed[4..])).unwrap();
+    assert_eq!(store.pinned_bytes("new", "old").unwrap(), 4 * 64 * KIB as u64);
+    assert_eq!(store.pinned_bytes("new", "nobody").unwrap(), 6 * 64 * KIB as u64);
+    store.hand_over("new", "old").unwrap();
+    store.hand_over("nobody", "old").unwrap();
+    assert_eq!(store.owners().unwrap(), [("old".to_owned(), 10)]);
+    assert_eq!(store.usage().pinned, 10 * 64 * KIB as u64);
+    (1000..1100).for_each(|seed| assert!(store.put(vec![chunk(seed, 64 * KIB)]).is_ok()));
+    assert!(needed.iter().all(|chunk| holds(&store, chunk)));
+    assert_eq!((store.unpin("old").unwrap(), store.usage().pinned), (10, 0));
+}
+
+#[test]
 fn a_put_that_only_fits_without_the_pinned_is_refused_says_what_is_missing_and_evicts_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let store = Store::open(dir.path(), MIB).unwrap();

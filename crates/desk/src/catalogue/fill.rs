@@ -309,10 +309,20 @@ default = false
             ("folder = \"code\"", "dataset = \"{{title}}\""),
             ("program = \"{{image}}\"", "program = \"/etc\""),
             ("program = \"{{image}}\"", "program = \"private/{{image}}\""),
+            // What is taken unless somebody chooses would be chosen by the template.
+            ("type = \"folder\"", "type = \"folder\"\ndefault = \"private\""),
+            ("type = \"folder\"", "type = \"file\"\ndefault = \"private/keys.txt\""),
+            ("title = \"Image\"\ntype = \"folder\"", "title = \"Image\"\ntype = \"dataset\"\ndefault = \"photos\""),
         ] {
             let text = TEMPLATE.replace(from, to);
             assert_ne!(text, TEMPLATE, "{from}");
             assert!(Template::parse(&text).is_err(), "{to}");
         }
+        // Nor can one that was taken before this was asked of it.
+        let mut old = Template::parse(TEMPLATE).expect("it makes sense");
+        let image = old.inputs.iter_mut().find(|input| input.name == "image").expect("an input");
+        image.default = Some(toml::Value::String("private".to_owned()));
+        let error = old.fill(&Map::new(), "template-training-1").expect_err("nothing is chosen");
+        assert!(error.to_string().contains("`image` is not filled in"), "{error}");
     }
 }

@@ -90,7 +90,7 @@ pub enum Format {
 
 impl From<&[Input]> for Form {
     fn from(inputs: &[Input]) -> Self {
-        let required = inputs.iter().filter(|input| input.default.is_none());
+        let required = inputs.iter().filter(|input| input.offered().is_none());
         Self {
             properties: inputs.iter().map(|input| (input.name.clone(), Property::from(input))).collect(),
             required: required.map(|input| input.name.clone()).collect(),
@@ -118,7 +118,7 @@ impl From<&Input> for Property {
             title: input.title.clone(),
             description: input.help.clone(),
             format,
-            default: input.default.as_ref().and_then(json_of),
+            default: input.offered().and_then(json_of),
             choices: input.choices.clone(),
             minimum: input.min,
             maximum: input.max,

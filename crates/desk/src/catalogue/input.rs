@@ -36,6 +36,23 @@ pub(crate) enum Type {
     Dataset,
 }
 
+impl Type {
+    /// Whether it names something that belongs to whoever runs the template: only they say what.
+    pub(crate) fn is_of_whoever_runs_it(self) -> bool {
+        match self {
+            Self::File | Self::Folder | Self::Dataset => true,
+            Self::Text
+            | Self::Integer
+            | Self::Number
+            | Self::Boolean
+            | Self::Choice
+            | Self::List
+            | Self::Amount
+            | Self::Duration => false,
+        }
+    }
+}
+
 /// Something that is to be filled in.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -111,9 +128,14 @@ pub(crate) fn quote(text: &str) -> String {
 }
 
 impl Input {
+    /// The default, where there may be one.
+    pub(crate) fn offered(&self) -> Option<&toml::Value> {
+        self.default.as_ref().filter(|_| !self.of.is_of_whoever_runs_it())
+    }
+
     /// The value that is given, or else the default, if it fits. The reason why not is for people.
     pub(crate) fn take(&self, given: Option<&Value>) -> Result<Filled, String> {
-        let default = self.default.as_ref().and_then(json_of);
+        let default = self.offered().and_then(json_of);
         let value = given.filter(|value| !value.is_null()).or(default.as_ref());
         let value = value.ok_or_else(|| format!("`{}` is not filled in", self.name))?;
         self.fit(value).map_err(|reason| format!("`{}` {reason}", self.name))

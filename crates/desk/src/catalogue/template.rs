@@ -119,6 +119,11 @@ fn check_input(input: &Input) -> Result<(), String> {
             "input `{name}`: what is of type `choice` has 1 to {CHOICES_MAX} choices, and nothing else has"
         ));
     }
+    if input.default.is_some() && input.of.is_of_whoever_runs_it() {
+        return Err(format!(
+            "input `{name}`: a file, folder or dataset has no default: whoever runs the template chooses what of theirs it reads"
+        ));
+    }
     if input.default.is_some() {
         input.take(None).map_err(|reason| format!("the default of {reason}"))?;
     }

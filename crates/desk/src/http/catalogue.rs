@@ -18,6 +18,7 @@ use crate::{Desk, Kind, TemplateView};
 /// Which templates are wanted.
 #[derive(Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Listing {
     /// Only those for this.
     kind: Option<Kind>,

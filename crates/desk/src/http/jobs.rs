@@ -99,6 +99,7 @@ pub(super) async fn invoice(
 /// Where a list goes on.
 #[derive(Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Page {
     /// What `next` said.
     cursor: Option<u64>,

@@ -23,6 +23,7 @@ const ELEMENTS_DEFAULT: u32 = 100;
 /// Which results are wanted.
 #[derive(Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Listing {
     /// Only of this `[[task]]`.
     task: Option<String>,

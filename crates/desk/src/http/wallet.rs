@@ -33,6 +33,7 @@ pub(super) async fn show(State(desk): State<Arc<Desk>>, Who(asker): Who) -> Resu
 /// How many lines are wanted.
 #[derive(Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Lines {
     /// At most 1000.
     limit: Option<usize>,

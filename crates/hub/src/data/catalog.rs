@@ -1,6 +1,7 @@
 //! What the chunks in the store belong to, and for how long it is kept; and wrapped keys. One SQLite file.
 use crate::Error;
 use gleaner_wire::{BlobRef, DataRef, Hash, JobId, WorkerKey};
+use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, params};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,6 +13,8 @@ const SCHEMA: &str = "
         root BLOB PRIMARY KEY, root_bytes INTEGER NOT NULL, bytes INTEGER NOT NULL, chunks INTEGER NOT NULL,
         owner TEXT NOT NULL, label BLOB NOT NULL, kind INTEGER NOT NULL, made INTEGER NOT NULL, until INTEGER
     ) WITHOUT ROWID;
+    CREATE INDEX IF NOT EXISTS dataset_owner ON dataset (owner);
+    CREATE TABLE IF NOT EXISTS weight (root BLOB PRIMARY KEY, bytes INTEGER NOT NULL) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS used (job INTEGER NOT NULL, root BLOB NOT NULL, PRIMARY KEY (job, root)) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS submission (job INTEGER PRIMARY KEY, number BLOB NOT NULL);
     CREATE TABLE IF NOT EXISTS owner (submission BLOB PRIMARY KEY, machine BLOB NOT NULL) WITHOUT ROWID;
@@ -77,6 +80,16 @@ pub(crate) struct Dataset {
     pub(crate) until: Option<u64>,
 }
 
+/// What somebody keeps: what was pushed, and what jobs read. Results of jobs are not counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Keeps {
+    pub(crate) datasets: u64,
+    /// Of chunks that are here.
+    pub(crate) bytes: u64,
+    /// In all lists, here or not.
+    pub(crate) chunks: u64,
+}
+
 /// The catalog. Its functions block on the disk.
 pub(crate) struct Catalog {
     path: PathBuf,
@@ -128,6 +141,29 @@ impl Catalog {
         })
     }
 
+    /// Notes that so many bytes more are kept for a dataset.
+    pub(crate) fn weigh(&self, root: &Hash, more: u64) -> Result<(), Error> {
+        let query = "INSERT INTO weight (root, bytes) VALUES (?1, ?2)
+                     ON CONFLICT (root) DO UPDATE SET bytes = bytes + excluded.bytes";
+        self.with(|db| db.prepare_cached(query)?.execute(params![root.0, more]).map(|_| ()))
+    }
+
+    /// What these owners keep.
+    pub(crate) fn kept_by(&self, owners: &[String]) -> Result<Keeps, Error> {
+        let places = vec!["?"; owners.len()].join(", ");
+        // What is not weighed is believed to be as long as was said.
+        let query = format!(
+            "SELECT count(*), coalesce(sum(coalesce(weight.bytes, dataset.bytes)), 0), coalesce(sum(chunks), 0)
+             FROM dataset LEFT JOIN weight USING (root) WHERE owner IN ({places}) AND kind != {}",
+            Kind::Output.number()
+        );
+        self.with(|db| {
+            let keeps =
+                |row: &rusqlite::Row<'_>| Ok(Keeps { datasets: row.get(0)?, bytes: row.get(1)?, chunks: row.get(2)? });
+            db.prepare_cached(&query)?.query_row(rusqlite::params_from_iter(owners), keeps)
+        })
+    }
+
     /// Adds a dataset that the hub has sealed itself, with what opens it.
     pub(crate) fn add_opened(&self, dataset: &Dataset, key: &[u8; 32]) -> Result<(), Error> {
         self.add(dataset)?;
@@ -176,34 +212,42 @@ impl Catalog {
         self.with(|db| db.prepare_cached(query)?.query_row([root.0], dataset).optional())
     }
 
-    /// Everything that was pushed by name or is kept for jobs, the newest first.
-    pub(crate) fn list(&self) -> Result<Vec<Dataset>, Error> {
-        let query = "SELECT root, root_bytes, bytes, chunks, owner, label, kind, made, until FROM dataset
-                     ORDER BY kind, made DESC, root LIMIT 10000";
-        self.with(|db| db.prepare_cached(query)?.query_map([], dataset)?.collect())
-    }
-
-    /// The same, of these owners.
-    pub(crate) fn list_owned(&self, owners: &[String]) -> Result<Vec<Dataset>, Error> {
-        let places = vec!["?"; owners.len()].join(", ");
+    /// What was pushed by name or is kept for jobs, the newest of each kind first, from after a place in that order on. Only what
+    /// a job that has not ended reads and made, if one is named; only of these owners, if they are said.
+    pub(crate) fn page(
+        &self,
+        job: Option<JobId>,
+        owners: Option<&[String]>,
+        after: Option<&Dataset>,
+        count: u32,
+    ) -> Result<Vec<Dataset>, Error> {
+        let (mut conditions, mut values): (Vec<String>, Vec<Value>) = (Vec::new(), Vec::new());
+        if let Some(job) = job {
+            conditions.push("root IN (SELECT root FROM used WHERE job = ?)".to_owned());
+            values.push(counted(job.0));
+        }
+        if let Some(owners) = owners {
+            conditions.push(format!("owner IN ({})", vec!["?"; owners.len()].join(", ")));
+            values.extend(owners.iter().cloned().map(Value::Text));
+        }
+        if let Some(after) = after {
+            conditions.push("(kind, -made, root) > (?, ?, ?)".to_owned());
+            let (made, root) = (Value::Integer(-i64::try_from(after.made).unwrap_or(i64::MAX)), after.data.root.id.0);
+            values.extend([counted(after.kind.number().into()), made, Value::Blob(root.to_vec())]);
+        }
+        let all = if conditions.is_empty() { "1".to_owned() } else { conditions.join(" AND ") };
         let query = format!(
             "SELECT root, root_bytes, bytes, chunks, owner, label, kind, made, until FROM dataset
-             WHERE owner IN ({places}) ORDER BY kind, made DESC, root LIMIT 10000"
+             WHERE {all} ORDER BY kind, made DESC, root LIMIT {count}"
         );
-        self.with(|db| db.prepare(&query)?.query_map(rusqlite::params_from_iter(owners), dataset)?.collect())
-    }
-
-    /// What a job that has not ended reads and made.
-    pub(crate) fn list_of(&self, job: JobId) -> Result<Vec<Dataset>, Error> {
-        let query = "SELECT root, root_bytes, bytes, chunks, owner, label, kind, made, until FROM dataset
-                     WHERE root IN (SELECT root FROM used WHERE job = ?1) ORDER BY kind, made DESC, root LIMIT 10000";
-        self.with(|db| db.prepare_cached(query)?.query_map([job.0], dataset)?.collect())
+        self.with(|db| db.prepare_cached(&query)?.query_map(rusqlite::params_from_iter(values), dataset)?.collect())
     }
 
     /// Forgets a dataset.
     pub(crate) fn remove(&self, root: &Hash) -> Result<bool, Error> {
         self.with(|db| {
             db.prepare_cached("DELETE FROM opened WHERE root = ?1")?.execute([root.0])?;
+            db.prepare_cached("DELETE FROM weight WHERE root = ?1")?.execute([root.0])?;
             Ok(db.prepare_cached("DELETE FROM dataset WHERE root = ?1")?.execute([root.0])? > 0)
         })
     }
@@ -255,6 +299,7 @@ impl Catalog {
                 db.prepare_cached(query)?.query_map([now], |row| row.get(0).map(Hash))?.collect::<Result<_, _>>()?;
             for root in &roots {
                 db.prepare_cached("DELETE FROM opened WHERE root = ?1")?.execute([root.0])?;
+                db.prepare_cached("DELETE FROM weight WHERE root = ?1")?.execute([root.0])?;
             }
             Ok(roots)
         })
@@ -338,6 +383,11 @@ impl Catalog {
     }
 }
 
+/// A number as the database counts.
+fn counted(number: u64) -> Value {
+    Value::Integer(i64::try_from(number).unwrap_or(i64::MAX))
+}
+
 fn dataset(row: &rusqlite::Row<'_>) -> rusqlite::Result<Dataset> {
     let root = BlobRef { id: Hash(row.get(0)?), bytes: row.get(1)? };
     let kind: u8 = row.get(6)?;
@@ -378,8 +428,54 @@ mod tests {
         catalog.ended(JobId(7), 2000).expect("noted");
         assert!(catalog.take_expired(1999).expect("asked").is_empty());
         assert_eq!(catalog.take_expired(2001).expect("asked"), [Hash([2; 32])]);
-        assert_eq!(catalog.list().expect("listed"), [data(1, Kind::Pushed, None)]);
+        assert_eq!(catalog.page(None, None, None, 10).expect("listed"), [data(1, Kind::Pushed, None)]);
         assert!(catalog.users().expect("listed").is_empty());
+    }
+
+    #[test]
+    fn pages_follow_each_other_and_show_what_is_asked_for() {
+        let (_dir, catalog) = catalog();
+        let of =
+            |number, kind, made, owner: &str| Dataset { made, owner: owner.to_owned(), ..data(number, kind, None) };
+        let all = [
+            of(4, Kind::Pushed, 9, "me"),
+            of(1, Kind::Pushed, 7, "me"),
+            of(2, Kind::Pushed, 7, "you"),
+            of(3, Kind::Input, 8, "me"),
+        ];
+        all.iter().rev().for_each(|dataset| catalog.add(dataset).expect("added"));
+        let (mut found, mut after): (Vec<Dataset>, Option<Dataset>) = (Vec::new(), None);
+        loop {
+            let page = catalog.page(None, None, after.as_ref(), 1).expect("listed");
+            let Some(last) = page.last() else { break };
+            after = Some(last.clone());
+            found.extend(page);
+        }
+        assert_eq!(found, all);
+        let mine = catalog.page(None, Some(&["me".to_owned()]), Some(&all[0]), 10).expect("listed");
+        assert_eq!(mine, [all[1].clone(), all[3].clone()]);
+        catalog.used_by(JobId(7), &[Hash([2; 32])]).expect("noted");
+        assert_eq!(catalog.page(Some(JobId(7)), None, None, 10).expect("listed"), [all[2].clone()]);
+        assert!(catalog.page(None, Some(&[]), None, 10).expect("listed").is_empty());
+    }
+
+    #[test]
+    fn what_somebody_keeps_is_weighed_and_results_are_not() {
+        let (_dir, catalog) = catalog();
+        catalog.add(&data(1, Kind::Pushed, None)).expect("added");
+        catalog.add(&data(2, Kind::Input, Some(10))).expect("added");
+        catalog.add(&data(3, Kind::Output, Some(10))).expect("added");
+        catalog.weigh(&Hash([1; 32]), 40).expect("weighed");
+        catalog.weigh(&Hash([1; 32]), 2).expect("weighed");
+        let me = ["me".to_owned()];
+        let kept = catalog.kept_by(&me).expect("asked");
+        assert_eq!(kept, Keeps { datasets: 2, bytes: 1042, chunks: 6 }, "what was said of the one that is not weighed");
+        catalog.remove(&Hash([1; 32])).expect("removed");
+        catalog.take_expired(11).expect("asked");
+        assert_eq!(catalog.kept_by(&me).expect("asked"), Keeps::default());
+        catalog.add(&data(1, Kind::Pushed, None)).expect("added");
+        catalog.weigh(&Hash([1; 32]), 5).expect("weighed");
+        assert_eq!(catalog.kept_by(&me).expect("asked").bytes, 5, "nothing is left of before");
     }
 
     #[test]

@@ -8,12 +8,15 @@ mod door;
 mod keep;
 mod keys;
 mod pin;
+mod quota;
 mod seeding;
 
-pub(crate) use catalog::{Catalog, Dataset, Kind};
+pub(crate) use catalog::{Catalog, Dataset, Keeps, Kind};
+pub(crate) use door::{ChunkDoor, introduce};
 pub(crate) use keep::{AFTER_JOB_MS, pin_name, sweep};
 pub(crate) use keys::{Desk, Found, LEFT_AT_A_TIME_MAX, Wrapped};
-pub(crate) use pin::{Pinned, Whole, pin_listed};
+pub(crate) use pin::{Listed, Whole, hold_listed, pin_listed};
+pub(crate) use quota::{CHUNKS_MAX, Over, Quota};
 pub(crate) use seeding::About;
 
 use crate::Error;
@@ -33,6 +36,8 @@ pub(crate) struct Data {
     pub(crate) store: Arc<Store>,
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) desk: Desk,
+    /// How much accounts may keep.
+    pub(crate) quota: Arc<Quota>,
     pub(crate) swarm: Arc<Mutex<Registry>>,
     /// Signs what machines may fetch from each other.
     pub(crate) signer: SigningKey,
@@ -47,15 +52,21 @@ const LET_GO_TIME: Duration = Duration::from_secs(5);
 
 impl Data {
     /// Opens or makes the store and the catalog in the hub's folder.
-    pub(crate) fn open(dir: &Path, bytes_max: u64, place: Place) -> Result<Self, Error> {
+    pub(crate) fn open(
+        dir: &Path,
+        bytes_max: u64,
+        account_bytes_max: Option<u64>,
+        place: Place,
+    ) -> Result<Self, Error> {
         let wrong = |source| Error::Store { path: dir.join("chunks"), source };
         let options = Options { place, ..Options::with_limit(bytes_max) };
         let store = open_store(&dir.join("chunks"), &options).map_err(wrong)?;
+        pin::let_go_of_leftovers(&store).map_err(wrong)?;
         let catalog = Arc::new(Catalog::open(&dir.join("data.db"))?);
         let desk = Desk::new(Arc::clone(&catalog));
         let signer = SigningKey::from_bytes(&secret_bytes(&dir.join("data.key"))?);
-        let guests = Mutex::default();
-        Ok(Self { store: Arc::new(store), catalog, desk, swarm: Arc::default(), signer, guests })
+        let (guests, quota) = (Mutex::default(), Arc::new(Quota::new(bytes_max, account_bytes_max)));
+        Ok(Self { store: Arc::new(store), catalog, desk, quota, swarm: Arc::default(), signer, guests })
     }
 
     /// Lets a requester's machine use the relay.

@@ -4,7 +4,7 @@ use super::access::{is_anothers, payers, requester_for, requester_of};
 use super::parameters::{Parameters, countable};
 use super::problem::Problem;
 use crate::clock::wall_ms;
-use crate::data::{AFTER_JOB_MS, Data, Dataset, Kind, Pinned, Whole, pin_listed, pin_name};
+use crate::data::{AFTER_JOB_MS, CHUNKS_MAX, Data, Dataset, Kind, Listed, Over, Whole, hold_listed, pin_name};
 use crate::inbox::Inbox;
 use crate::screen;
 use crate::token::Caller;
@@ -13,20 +13,26 @@ use axum::body::Body;
 use axum::extract::{Extension, Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use futures_util::StreamExt;
-use gleaner_wire::api::{CheckView, DatasetView, NetworkView};
+use gleaner_accounts::AccountId;
+use gleaner_wire::api::{CheckView, DatasetView, DatasetsPage, NetworkView};
 use gleaner_wire::{BlobRef, DataRef, Hash, JobId, WorkerKey};
 use serde::Deserialize;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
 use tokio::sync::mpsc;
 
 /// The longest sealed name.
 const LABEL_BYTES_MAX: usize = 1024;
+/// Datasets on one page.
+const PAGE_MAX: u32 = 1000;
 /// Chunks that are pinned together.
 const PINNED_TOGETHER: usize = 4096;
 /// How long an input is kept that no job has named yet.
 const UNUSED_INPUT_MS: u64 = 24 * 3600 * 1000;
 /// How long the answer to a test is kept: it is looked at as soon as it has come.
 const ANSWER_MS: u64 = 3600 * 1000;
+/// Whose answers to tests are.
+const OF_HUB: &str = "hub";
 
 /// What is said of a dataset when it is registered.
 #[derive(Deserialize, utoipa::IntoParams)]
@@ -61,7 +67,7 @@ pub(super) struct Said {
         (status = 201, description = "It is kept"),
         (status = 404, description = "`not-found`: there is no such job"),
         (status = 409, description = "`incomplete`: chunks are missing, or the root is not the first"),
-        (status = 507, description = "`storage`: there is no room")
+        (status = 507, description = "`storage`: there is no room; `over-quota`: the account keeps as much as it may")
     ),
     security(("operator" = []), ("worker" = []))
 )]
@@ -83,29 +89,81 @@ pub(super) async fn register(
     let label = unhex(said.label.as_deref().unwrap_or_default())
         .filter(|label| label.len() <= LABEL_BYTES_MAX)
         .ok_or_else(|| Problem::bad_request(format!("a label is at most {LABEL_BYTES_MAX} bytes in hexadecimal")))?;
+    // No job of the core's holds on to the answer to a test.
+    let job = job.filter(|_| !is_answer);
+    let owner = owner(&shared, caller, &headers, root, job).await?;
+    let terms = terms(&shared, caller, kind, root, &owner).await?;
+    let account = terms.account;
     let data = Arc::clone(&shared.data);
     let whole = if said.direct { Whole::No } else { Whole::Yes };
-    let chunks = pin(&data, root, whole, body).await?;
-    let owner = owner(&shared, caller, &headers, root, job.filter(|_| !is_answer)).await?;
     let made = wall_ms();
-    // No job of the core's holds on to it.
-    let job = job.filter(|_| !is_answer);
     let until = match kind {
         Kind::Pushed => None,
         Kind::Input => Some(made + UNUSED_INPUT_MS),
         Kind::Output if is_answer => Some(made + ANSWER_MS),
         Kind::Output => Some(made + AFTER_JOB_MS),
     };
-    let whole = DataRef { root: BlobRef { id: root, bytes: root_bytes }, bytes };
-    let dataset = Dataset { data: whole, chunks, owner, label, kind, made, until };
-    blocking(move || {
-        // Who is told that it is kept may forget it.
-        data.make_durable()?;
-        data.catalog.add(&dataset)?;
-        job.map_or(Ok(()), |job| data.catalog.used_by(job, &[root]))
-    })
-    .await?;
+    let length = DataRef { root: BlobRef { id: root, bytes: root_bytes }, bytes };
+    let dataset = Dataset { data: length, chunks: 0, owner, label, kind, made, until };
+    let more = keep(&data, dataset, terms, whole, body).await?;
+    if let Some(account) = account {
+        data.quota.kept(account, more);
+    }
+    blocking(move || job.map_or(Ok(()), |job| data.catalog.used_by(job, &[root]))).await?;
     Ok(StatusCode::CREATED)
+}
+
+/// What has to hold for a dataset to be kept.
+struct Terms {
+    /// The account whose room it takes, if that is limited.
+    account: Option<AccountId>,
+    /// All names that the account keeps something under.
+    owners: Vec<String>,
+    /// Whether it is in the catalog already.
+    is_known: bool,
+    /// Whether it is somebody else's: then it is looked at, and nothing of it is changed.
+    is_anothers: bool,
+}
+
+impl Terms {
+    /// How long its list may be.
+    fn chunks_max(&self) -> u64 {
+        if self.account.is_some() { CHUNKS_MAX } else { u64::MAX }
+    }
+
+    /// Refuses it if the account keeps too much by it. Nobody else may keep anything until it is in the catalog.
+    fn check(&self, data: &Data, more_bytes: u64, chunks: u64) -> Result<(), Problem> {
+        if self.account.is_none() {
+            return Ok(());
+        }
+        let keeps = data.catalog.kept_by(&self.owners).map_err(|error| unusable(&error))?;
+        let more_chunks = if self.is_known { 0 } else { chunks };
+        data.quota.check(keeps, !self.is_known, more_bytes, more_chunks).map_err(|over| no_room(&over))
+    }
+}
+
+/// Results of jobs take nobody's room: they are paid for, and go by themselves.
+async fn terms(shared: &Shared, caller: Caller, kind: Kind, root: Hash, owner: &str) -> Result<Terms, Problem> {
+    let account = match (caller, kind) {
+        (_, Kind::Output) | (Caller::Worker(..), _) => None,
+        (Caller::Account(account), _) => Some(account),
+        // The desk brings in the names of accounts.
+        (Caller::Operator, _) => {
+            let name = owner.to_owned();
+            shared.people.ask(move |accounts| accounts.payer_owner(&name)).await?
+        }
+    };
+    let owners = match account {
+        Some(account) => payers(shared, account).await?,
+        None => Vec::new(),
+    };
+    let (data, name) = (Arc::clone(&shared.data), owner.to_owned());
+    blocking(move || {
+        let known = data.catalog.find(&root)?;
+        let is_anothers = matches!(caller, Caller::Worker(..)) && known.as_ref().is_some_and(|it| it.owner != name);
+        Ok(Terms { account, owners, is_known: known.is_some(), is_anothers })
+    })
+    .await
 }
 
 /// A worker keeps results of jobs that it works on, and nothing else.
@@ -134,12 +192,13 @@ async fn owner(
     root: Hash,
     job: Option<JobId>,
 ) -> Result<String, Problem> {
-    let of_job = match (caller, job) {
-        (Caller::Worker(..), Some(job)) => requester_of(shared, job).await?,
-        (Caller::Worker(..), None) | (Caller::Operator | Caller::Account(_), _) => None,
-    };
-    if let Some(requester) = of_job {
-        return Ok(requester);
+    if let Caller::Worker(..) = caller {
+        let of_job = match job {
+            Some(job) => requester_of(shared, job).await?,
+            None => None,
+        };
+        // Whatever it says, a worker leaves nothing in the name of somebody whose job it does not have.
+        return Ok(of_job.unwrap_or_else(|| OF_HUB.to_owned()));
     }
     if let Caller::Account(account) = caller
         && is_anothers(shared, account, root).await?
@@ -150,14 +209,19 @@ async fn owner(
     requester_for(shared, caller, headers).await
 }
 
-/// Pins and remembers the list of a dataset as it arrives.
-async fn pin(data: &Arc<Data>, root: Hash, whole: Whole, body: Body) -> Result<u64, Problem> {
+/// Keeps a dataset whose list arrives. How many bytes more are kept by that.
+async fn keep(data: &Arc<Data>, dataset: Dataset, terms: Terms, whole: Whole, body: Body) -> Result<u64, Problem> {
     let (sender, receiver) = mpsc::channel::<Vec<Hash>>(4);
-    let listing = Arc::clone(data);
-    let pinning = tokio::task::spawn_blocking(move || pin_all(&listing, root, whole, receiver));
-    let (mut stream, mut rest) = (body.into_data_stream(), Vec::new());
+    let (has_all, chunks_max) = (Arc::new(AtomicBool::new(false)), terms.chunks_max());
+    let (listing, came) = (Arc::clone(data), Arc::clone(&has_all));
+    let keeping = tokio::task::spawn_blocking(move || keep_listed(&listing, dataset, &terms, whole, receiver, &came));
+    let (mut stream, mut rest, mut listed) = (body.into_data_stream(), Vec::new(), 0);
     while let Some(piece) = stream.next().await {
         let piece = piece.map_err(|error| Problem::bad_request(format!("the list broke off: {error}")))?;
+        listed += piece.len() as u64;
+        if listed / 32 > chunks_max {
+            return Err(no_room(&Over::Chunks));
+        }
         rest.extend_from_slice(&piece);
         if rest.len() >= PINNED_TOGETHER * 32 {
             let whole = rest.len() / 32 * 32;
@@ -171,23 +235,54 @@ async fn pin(data: &Arc<Data>, root: Hash, whole: Whole, body: Body) -> Result<u
         return Err(Problem::bad_request("a list of chunks has 32 bytes for each"));
     }
     let _ = sender.send(ids(&rest)).await;
+    has_all.store(true, Ordering::Release);
     drop(sender);
-    pinning.await.map_err(|_| Problem::bad_request("the list could not be kept"))?
+    keeping.await.map_err(|_| Problem::bad_request("the list could not be kept"))?
 }
 
 fn ids(bytes: &[u8]) -> Vec<Hash> {
     bytes.as_chunks::<32>().0.iter().map(|id| Hash(*id)).collect()
 }
 
-fn pin_all(data: &Data, root: Hash, whole: Whole, mut lists: mpsc::Receiver<Vec<Hash>>) -> Result<u64, Problem> {
+/// Pins and remembers a list, and has the dataset in the catalog. A list of which the end has not come changes nothing.
+fn keep_listed(
+    data: &Data,
+    mut dataset: Dataset,
+    terms: &Terms,
+    whole: Whole,
+    mut lists: mpsc::Receiver<Vec<Hash>>,
+    has_all: &AtomicBool,
+) -> Result<u64, Problem> {
+    let root = dataset.data.root.id;
     let lists = std::iter::from_fn(|| lists.blocking_recv());
-    let Pinned { count, missing } = pin_listed(&data.store, root, whole, lists).map_err(|error| full(&error))?;
-    if missing > 0 || count == 0 {
+    let listed: Listed<'_> = hold_listed(&data.store, root, whole, lists).map_err(|error| full(&error))?;
+    let (count, missing) = (listed.found.count, listed.found.missing);
+    if missing > 0 || count == 0 || !has_all.load(Ordering::Acquire) {
         let detail =
             format!("{missing} of the {count} chunks are not here, or the root is not the first: send them first");
         return Err(Problem::new(StatusCode::CONFLICT, "incomplete", "the dataset is incomplete", detail));
     }
-    Ok(count)
+    let _turn = terms.account.map(|_| data.quota.turn());
+    let more = listed.bytes().map_err(|error| full(&error))?;
+    terms.check(data, more, count)?;
+    dataset.chunks = count;
+    let more = if terms.is_anothers {
+        0
+    } else {
+        listed.keep().map_err(|error| full(&error))?;
+        more
+    };
+    // Who is told that it is kept may forget it.
+    let written = data.make_durable().and_then(|()| data.catalog.add(&dataset)).and_then(|()| match more {
+        0 => Ok(()),
+        more => data.catalog.weigh(&root, more),
+    });
+    written.map_err(|error| unusable(&error))?;
+    Ok(more)
+}
+
+fn no_room(over: &Over) -> Problem {
+    Problem::new(StatusCode::INSUFFICIENT_STORAGE, "over-quota", "your room on this hub is full", over.to_string())
 }
 
 fn full(error: &gleaner_data::store::Error) -> Problem {
@@ -198,9 +293,14 @@ fn full(error: &gleaner_data::store::Error) -> Problem {
 /// Which datasets are asked for.
 #[derive(Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Listing {
     /// Only what this job reads and made.
     job: Option<u64>,
+    /// How many on a page: 1,000 if not said, and at most.
+    limit: Option<u32>,
+    /// The `next` of the page before, asked with the same conditions.
+    cursor: Option<String>,
 }
 
 /// `GET /api/v1/datasets`: everything, or what a job that has not ended reads and made.
@@ -211,30 +311,51 @@ pub(super) struct Listing {
     tag = "data",
     summary = "What is kept, or what a job that has not ended reads and made",
     params(Listing),
-    responses((status = 200, description = "The datasets", body = Vec<DatasetView>)),
+    responses((status = 200, description = "A page", body = DatasetsPage)),
     security(("operator" = []))
 )]
 pub(super) async fn list(
     State(shared): State<Arc<Shared>>,
     Extension(caller): Extension<Caller>,
     Parameters(listing): Parameters<Listing>,
-) -> Result<Json<Vec<DatasetView>>, Problem> {
+) -> Result<Json<DatasetsPage>, Problem> {
     let data = Arc::clone(&shared.data);
     let owners = match caller {
         Caller::Account(account) => Some(payers(&shared, account).await?),
         Caller::Operator | Caller::Worker(..) => None,
     };
-    let job = listing.job.map(|job| countable("job", job)).transpose()?;
-    let views = blocking(move || {
-        let all = match (job, &owners) {
-            (Some(job), _) => data.catalog.list_of(JobId(job))?,
-            (None, Some(owners)) => data.catalog.list_owned(owners)?,
-            (None, None) => data.catalog.list()?,
-        };
-        let is_listed = |dataset: &Dataset| owners.as_ref().is_none_or(|owners| owners.contains(&dataset.owner));
-        Ok(all.into_iter().filter(is_listed).map(|dataset| view(&data, dataset)).collect())
+    let job = listing.job.map(|job| countable("job", job)).transpose()?.map(JobId);
+    let limit = listing.limit.unwrap_or(PAGE_MAX);
+    if !(1..=PAGE_MAX).contains(&limit) {
+        return Err(Problem::bad_parameter("limit", format!("limit must be 1 to {PAGE_MAX}")));
+    }
+    let after = listing.cursor.as_deref().map(place).transpose()?;
+    let page = blocking(move || {
+        let mut found = data.catalog.page(job, owners.as_deref(), after.as_ref(), limit + 1)?;
+        let more = found.len() > limit as usize;
+        found.truncate(limit as usize);
+        let next = found.last().filter(|_| more).map(cursor);
+        Ok(DatasetsPage { items: found.into_iter().map(|dataset| view(&data, dataset)).collect(), next })
     });
-    views.await.map(Json)
+    page.await.map(Json)
+}
+
+/// The place of a dataset in the list.
+fn cursor(dataset: &Dataset) -> String {
+    format!("{}-{}-{}", dataset.kind.name(), dataset.made, dataset.data.root.id)
+}
+
+/// A dataset at the place that a cursor names; what else there is to one plays no part.
+fn place(cursor: &str) -> Result<Dataset, Problem> {
+    let read = || {
+        let (kind, rest) = cursor.split_once('-')?;
+        let (made, root) = rest.split_once('-')?;
+        let (kind, made, id) = (Kind::from_name(kind)?, made.parse().ok()?, root.parse().ok()?);
+        let data = DataRef { root: BlobRef { id, bytes: 0 }, bytes: 0 };
+        Some(Dataset { data, chunks: 0, owner: String::new(), label: Vec::new(), kind, made, until: None })
+    };
+    let detail = "this is no place in a list of datasets: use the `next` of the page before";
+    read().ok_or_else(|| Problem::bad_parameter("cursor", detail))
 }
 
 /// `GET /api/v1/datasets/{root}`.
@@ -387,15 +508,16 @@ pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, crate::Error> + Send + 'static,
 ) -> Result<T, Problem> {
     let done = tokio::task::spawn_blocking(work).await;
-    let failed = |error: crate::Error| {
-        let source = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
-        // Where the hub keeps what is nobody's business but its operator's.
-        tracing::error!(%error, source, "the catalog of datasets could not be used");
-        let detail =
-            "the hub could not read or write what it keeps of datasets; its operator finds the reason in its log";
-        Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "catalog", "the hub could not use its catalog", detail)
-    };
+    let failed = |error: crate::Error| unusable(&error);
     done.map_err(|_| Problem::bad_request("the request could not be carried out"))?.map_err(failed)
+}
+
+fn unusable(error: &crate::Error) -> Problem {
+    let source = std::error::Error::source(error).map(ToString::to_string).unwrap_or_default();
+    // Where the hub keeps what is nobody's business but its operator's.
+    tracing::error!(%error, source, "the catalog of datasets could not be used");
+    let detail = "the hub could not read or write what it keeps of datasets; its operator finds the reason in its log";
+    Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "catalog", "the hub could not use its catalog", detail)
 }
 
 /// What a job reads is kept for it.

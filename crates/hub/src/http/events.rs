@@ -1,5 +1,7 @@
 //! Live events over a WebSocket, as JSON.
 use super::Shared;
+use super::access::Anyone;
+use super::live::ended;
 use super::problem::Problem;
 use crate::live::encode;
 use axum::extract::State;
@@ -34,6 +36,7 @@ const SEND_MS_MAX: u64 = 20_000;
 )]
 pub(super) async fn events(
     State(shared): State<Arc<Shared>>,
+    Anyone(asking): Anyone,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, Problem> {
     let upgrade = upgrade.map_err(Problem::no_web_socket)?;
@@ -44,7 +47,14 @@ pub(super) async fn events(
         .write_buffer_size(0)
         .max_message_size(HEARD_BYTES_MAX)
         .max_frame_size(HEARD_BYTES_MAX)
-        .on_upgrade(move |socket| tell(socket, events, shared.stopping.clone()));
+        .on_upgrade(move |socket| async move {
+            let told = tell(socket, events, shared.stopping.clone());
+            tokio::select! {
+                () = told => {}
+                // Whoever has signed out, or is no operator any more, hears nothing.
+                () = ended(shared, asking) => {}
+            }
+        });
     Ok(response)
 }
 

@@ -146,6 +146,7 @@ pub(super) async fn explain(
 /// Which receipts are wanted.
 #[derive(Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Wanted {
     /// The number of the first one.
     first: Option<usize>,

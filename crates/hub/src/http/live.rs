@@ -5,15 +5,16 @@ use super::Shared;
 use super::access::{Anyone, Asking, machines_of};
 use super::parameters::Parameters;
 use super::problem::Problem;
-use crate::live::{Mailbox, Next, TOPICS_MAX, Viewer};
+use crate::live::{Full, Mailbox, Next, TOPICS_MAX, Viewer};
 use crate::token::Caller;
 use axum::body::{Body, Bytes};
-use axum::extract::State;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::ws::{Message, Utf8Bytes, WebSocket, WebSocketUpgrade};
+use axum::extract::{Extension, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::{StreamExt, stream};
+use gleaner_accounts::Visit;
 use gleaner_wire::live::{LiveEvent, Numbered, RefusedTopic, Topic, WatchRequest};
 use serde::Deserialize;
 use std::convert::Infallible;
@@ -34,7 +35,7 @@ const ALIVE_EVERY: Duration = Duration::from_secs(30);
 /// Signs of life that may stay unanswered.
 const PINGS_UNANSWERED_MAX: u32 = 2;
 /// How often it is looked whether a listener is still signed in.
-const VALID_EVERY: Duration = Duration::from_secs(30);
+const VALID_EVERY: Duration = Duration::from_secs(10);
 /// After how long a browser that lost its line comes back.
 const RETRY_MS: u32 = 2000;
 /// The header by which a browser says what it saw last.
@@ -70,11 +71,12 @@ pub(super) struct Watch {
 pub(super) async fn socket(
     State(shared): State<Arc<Shared>>,
     Parameters(watch): Parameters<Watch>,
+    Extension(visit): Extension<Visit>,
     Anyone(asking): Anyone,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, Problem> {
     let upgrade = upgrade.map_err(Problem::no_web_socket)?;
-    let mailbox = mailbox(&shared, &asking).await?;
+    let mailbox = mailbox(&shared, &asking, visit).await?;
     if let Some(topics) = &watch.watch {
         let topics: Vec<String> = topics.split(',').map(str::to_owned).collect();
         set(&shared, &mailbox, &topics, watch.after);
@@ -200,10 +202,11 @@ impl Patience {
 pub(super) async fn events(
     State(shared): State<Arc<Shared>>,
     Parameters(watch): Parameters<Watch>,
+    Extension(visit): Extension<Visit>,
     Anyone(asking): Anyone,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let mailbox = mailbox(&shared, &asking).await?;
+    let mailbox = mailbox(&shared, &asking, visit).await?;
     let detail = "say what is watched: ?watch=jobs,job:7";
     let watched = watch.watch.as_deref().ok_or_else(|| Problem::bad_parameter("watch", detail))?;
     let topics: Vec<String> = watched.split(',').map(str::to_owned).collect();
@@ -252,7 +255,7 @@ fn numbered(id: u64, event: LiveEvent) -> Utf8Bytes {
 }
 
 /// Returns when an account's session or token is not valid any more: what was signed out hears nothing.
-async fn ended(shared: Arc<Shared>, asking: Asking) {
+pub(super) async fn ended(shared: Arc<Shared>, asking: Asking) {
     let Some(person) = asking.person() else { return std::future::pending().await };
     loop {
         tokio::time::sleep(VALID_EVERY).await;
@@ -271,19 +274,22 @@ async fn viewer(shared: &Shared, asking: &Asking) -> Result<Viewer, Problem> {
         Some(Caller::Worker(..)) | None => return Ok(Viewer::Public),
         Some(Caller::Account(account)) => account,
     };
-    let requesters = shared.people.ask(move |accounts| accounts.payers(account)).await?;
+    let requesters = shared.people.payers(account).await?;
     let workers = machines_of(shared, account).await?.into_iter().collect();
     Ok(Viewer::Account { requesters: requesters.into_iter().collect(), workers })
 }
 
 /// A mailbox for whoever asks.
-async fn mailbox(shared: &Shared, asking: &Asking) -> Result<Mailbox, Problem> {
+async fn mailbox(shared: &Shared, asking: &Asking, visit: Visit) -> Result<Mailbox, Problem> {
     let viewer = viewer(shared, asking).await?;
-    let busy = || {
-        let title = "too many listen";
-        Problem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", title, "try again in a minute")
+    let busy = |full| {
+        let detail = match full {
+            Full::Everywhere => "try again in a minute",
+            Full::Address => "as many pages listen from your address as may: close some of them",
+        };
+        Problem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", "too many listen", detail)
     };
-    shared.live.mailbox(viewer).ok_or_else(busy)
+    shared.live.mailbox(viewer, visit.address).map_err(busy)
 }
 
 /// The topics that are named, and those that cannot be watched.

@@ -41,7 +41,7 @@ pub(crate) use server::serve;
 
 use crate::answers::Answers;
 use crate::attempts;
-use crate::data::Data;
+use crate::data::{ChunkDoor, Data};
 use crate::extra::Routes;
 use crate::figures::Figures;
 use crate::inbox::Inbox;
@@ -122,9 +122,10 @@ impl Shared {
 /// Chunks, and the meeting place of those who fetch the same; they know who has which token.
 fn chunks(shared: &Arc<Shared>) -> Router<Arc<Shared>> {
     let (store, swarm) = (Arc::clone(&shared.data.store), Arc::clone(&shared.data.swarm));
-    let tokens = Arc::clone(&shared.tokens);
-    let meeting = net::swarm_router(swarm, shared.data.signer.clone(), Arc::clone(&tokens) as Arc<dyn net::Door>);
-    access::guard_chunks(shared, net::router(store, tokens).merge(meeting)).with_state(())
+    let (tokens, quota) = (Arc::clone(&shared.tokens), Arc::clone(&shared.data.quota));
+    let door = Arc::new(ChunkDoor { tokens, quota });
+    let meeting = net::swarm_router(swarm, shared.data.signer.clone(), Arc::clone(&door) as Arc<dyn net::Door>);
+    access::guard_chunks(shared, net::router(store, door).merge(meeting)).with_state(())
 }
 
 /// Every route behind the guard of its row; `beside` has those of other rooms, which hear in whose name they are asked.

@@ -1,5 +1,6 @@
 //! Money: where the chain is, what an ended job's settlement pays and why, and the requester's word on it.
 use super::Shared;
+use super::access::Anyone;
 use super::idempotency;
 use super::jobs::job_id;
 use super::parameters::{Parameters, countable};
@@ -23,6 +24,7 @@ const SIGNATURE: &str = "stripe-signature";
 /// What a page of receipts may be asked.
 #[derive(Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Asked {
     /// The number of the first receipt.
     from: Option<u64>,
@@ -79,12 +81,15 @@ pub(super) async fn chain(State(shared): State<Arc<Shared>>) -> Result<Json<Chai
 )]
 pub(super) async fn faucet(
     State(shared): State<Arc<Shared>>,
+    Anyone(asking): Anyone,
     headers: HeaderMap,
     Json(newcomer): Json<Newcomer>,
 ) -> Result<Response, Problem> {
     let (key, account) = (idempotency::key(&headers)?, newcomer.account);
     let work = async { give(&shared, newcomer).await.map(IntoResponse::into_response) };
-    idempotency::once(&shared, "faucet".to_owned(), key, idempotency::hash(&[&account.0]), work).await
+    // Strangers are told apart by whom they ask for: there is nothing else to know them by.
+    let scope = format!("faucet {} {account}", asking.keyring());
+    idempotency::once(&shared, scope, key, idempotency::hash(&[&account.0]), work).await
 }
 
 async fn give(shared: &Shared, newcomer: Newcomer) -> Result<Json<Given>, Problem> {
@@ -168,6 +173,7 @@ pub(super) async fn receipts(
 )]
 pub(super) async fn approve(
     State(shared): State<Arc<Shared>>,
+    Anyone(asking): Anyone,
     Path(job): Path<String>,
     headers: HeaderMap,
     Json(approval): Json<ApprovalView>,
@@ -175,7 +181,7 @@ pub(super) async fn approve(
     let (key, job) = (idempotency::key(&headers)?, job_id(&job)?);
     let hash = idempotency::hash(&[&job.0.to_le_bytes(), &approval.signature]);
     let work = async { take_approval(&shared, job, approval).await.map(IntoResponse::into_response) };
-    idempotency::once(&shared, "approval".to_owned(), key, hash, work).await
+    idempotency::once(&shared, format!("approval {}", asking.keyring()), key, hash, work).await
 }
 
 async fn take_approval(shared: &Shared, job: JobId, approval: ApprovalView) -> Result<Json<()>, Problem> {

@@ -17,7 +17,7 @@ use super::submit::{form, not_planned, plan_job, refused, too_large};
 use crate::clock::wall_ms;
 
 /// The header with the quote that a job is ordered by.
-const QUOTE: &str = "gleaner-quote";
+pub(super) const QUOTE: &str = "gleaner-quote";
 
 /// `POST /api/v1/quote`: what a job would cost. Nothing that it names need be here.
 #[utoipa::path(

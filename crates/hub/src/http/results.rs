@@ -26,6 +26,7 @@ const GATHERED_TOGETHER: u32 = 8192;
 /// What a page may be asked.
 #[derive(Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Asked {
     /// Only results of this `[[task]]`.
     task: Option<String>,

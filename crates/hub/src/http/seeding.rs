@@ -22,6 +22,7 @@ const CLAIMS_MAX: usize = 256;
 /// What is asked for: a worker, a job, a dataset, or several of them.
 #[derive(Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Asked {
     /// Only what this one sent.
     worker: Option<WorkerKey>,

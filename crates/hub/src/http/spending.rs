@@ -17,7 +17,8 @@ pub(super) fn purpose_of(submission: u128) -> String {
     format!("{submission:032x}")
 }
 
-/// Counts what something may cost against what a token may spend. What is asked for again counts once.
+/// Counts what something may cost against what a token may spend. What is asked for again counts once, and if it may cost more
+/// then, the rest counts too.
 pub(super) async fn reserve(shared: &Shared, token: TokenId, purpose: &str, most: Amount) -> Result<(), Problem> {
     let reserve = async || {
         let purpose = purpose.to_owned();

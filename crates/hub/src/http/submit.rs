@@ -3,7 +3,7 @@ use super::Shared;
 use super::access::{Anyone, is_anothers, requester_for};
 use super::idempotency::{self, IDEMPOTENCY_KEY};
 use super::problem::Problem;
-use super::quote::{Unfit, ordered_by};
+use super::quote::{QUOTE, Unfit, ordered_by};
 use super::spending::{give_back, purpose_of, reserve};
 use crate::data::Data;
 use crate::token::Caller;
@@ -90,8 +90,12 @@ pub(super) async fn submit(
     let parent = request.headers().get(TRACE_PARENT).and_then(|value| value.to_str().ok());
     let came = Came { arrived, caller: parent.unwrap_or_default().to_owned() };
     let signed = request.headers().get(ORDER).map(|value| value.as_bytes().to_vec()).unwrap_or_default();
+    let offered = request.headers().get(QUOTE).map(|value| value.as_bytes().to_vec());
     let body = to_bytes(request.into_body(), JOB_FILE_BYTES_MAX).await.map_err(|_| too_large())?;
-    let hash = idempotency::hash(&[form.name(), requester.as_bytes(), &signed, &body]);
+    let mut parts: Vec<&[u8]> = vec![form.name(), requester.as_bytes(), &signed, &body];
+    // A job that is ordered by a quote is another one than without it, or by another quote.
+    parts.extend(offered.as_deref());
+    let hash = idempotency::hash(&parts);
     // All requesters share one scope: a submission has one number, whoever sends it.
     let scope = "jobs".to_owned();
     let spender = asking.person().and_then(|person| person.spend_limit()).map(|(token, _)| token);

@@ -1,22 +1,32 @@
 //! Webhooks: making, listing and removing them, and what was sent.
 use super::Shared;
+use super::access::{Anyone, Asking, Via};
 use super::parameters::Parameters;
 use super::problem::Problem;
-use crate::token::Caller;
 use crate::webhooks::{Trouble, read_url};
 use axum::Json;
-use axum::extract::{Extension, Path, State};
+use axum::extract::{Path, State};
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
+use gleaner_accounts::token::TokenId;
 use gleaner_wire::webhook::{DeliveriesPage, NewWebhook, WebhookMade, WebhooksPage};
 use serde::Deserialize;
 use std::sync::Arc;
 
-/// Whose webhooks these are: the operator's see every job, an account's its own.
-fn owner(caller: Caller) -> String {
-    match caller {
-        Caller::Account(account) => crate::webhooks::account_owner(account),
-        Caller::Operator | Caller::Worker(..) => crate::webhooks::OPERATOR.to_owned(),
+/// Whose webhooks these are: an account's see its own jobs. Those that see every job are made with the token in the hub's folder,
+/// and by nobody's session: a webhook outlives a role.
+fn owner(asking: &Asking) -> String {
+    match asking.person() {
+        Some(person) => crate::webhooks::account_owner(person.account.id),
+        None => crate::webhooks::OPERATOR.to_owned(),
+    }
+}
+
+/// The token that a webhook is made with: it goes when that does.
+fn token(asking: &Asking) -> Option<TokenId> {
+    match &asking.person()?.via {
+        Via::Token(token) => Some(token.id),
+        Via::Session(..) => None,
     }
 }
 
@@ -62,11 +72,11 @@ impl Asked {
 )]
 pub(super) async fn list(
     State(shared): State<Arc<Shared>>,
-    Extension(caller): Extension<Caller>,
+    Anyone(asking): Anyone,
     Parameters(asked): Parameters<Asked>,
 ) -> Result<Json<WebhooksPage>, Problem> {
     let limit = asked.limit()?;
-    let mut items = shared.webhooks.list(&owner(caller), asked.cursor()?.unwrap_or(0), limit + 1).await?;
+    let mut items = shared.webhooks.list(&owner(&asking), asked.cursor()?.unwrap_or(0), limit + 1).await?;
     let more = items.len() > limit as usize;
     items.truncate(limit as usize);
     let next = items.last().filter(|_| more).map(|last| last.id.to_string());
@@ -82,7 +92,8 @@ pub(super) async fn list(
     summary = "Has requests sent to an address whenever something happens to a job",
     description = "Each request is a POST of a `WebhookMessage`, with `gleaner-signature: t=SECONDS,v1=HMAC`: HMAC-SHA256 with the \
                    secret over the seconds, a full stop and the body, in hexadecimal digits. An answer of 200 to 299 within ten \
-                   seconds counts; otherwise it is tried again, for about a day.",
+                   seconds counts; otherwise it is tried again, for about a day. An account's webhooks hear of its own jobs; one that \
+                   was made with an API token, which needs the scopes `read` and `submit`, goes when the token does.",
     request_body = NewWebhook,
     responses(
         (status = 201, description = "The webhook, with its secret", body = WebhookMade, headers(("location" = String, description = "Where it is"))),
@@ -93,7 +104,7 @@ pub(super) async fn list(
 )]
 pub(super) async fn make(
     State(shared): State<Arc<Shared>>,
-    Extension(caller): Extension<Caller>,
+    Anyone(asking): Anyone,
     Json(new): Json<NewWebhook>,
 ) -> Result<impl IntoResponse, Problem> {
     let refused = |at: &str, reason: String| {
@@ -104,7 +115,7 @@ pub(super) async fn make(
     if new.events.as_ref().is_some_and(Vec::is_empty) {
         return Err(refused("events", "name at least one event, or leave `events` out for all of them".to_owned()));
     }
-    let made = shared.webhooks.make(&owner(caller), new).await?;
+    let made = shared.webhooks.make(&owner(&asking), token(&asking), new).await?;
     let (webhook, secret) = made.ok_or_else(|| {
         let detail = "remove one that is not needed any more first";
         Problem::new(StatusCode::CONFLICT, "too-many", "there are too many webhooks", detail)
@@ -125,10 +136,10 @@ pub(super) async fn make(
 )]
 pub(super) async fn remove(
     State(shared): State<Arc<Shared>>,
-    Extension(caller): Extension<Caller>,
+    Anyone(asking): Anyone,
     Path(id): Path<String>,
 ) -> Result<StatusCode, Problem> {
-    let removed = shared.webhooks.remove(&owner(caller), number(&id)?).await?;
+    let removed = shared.webhooks.remove(&owner(&asking), number(&id)?).await?;
     if removed { Ok(StatusCode::NO_CONTENT) } else { Err(missing(&id)) }
 }
 
@@ -148,12 +159,12 @@ pub(super) async fn remove(
 )]
 pub(super) async fn deliveries(
     State(shared): State<Arc<Shared>>,
-    Extension(caller): Extension<Caller>,
+    Anyone(asking): Anyone,
     Path(id): Path<String>,
     Parameters(asked): Parameters<Asked>,
 ) -> Result<Json<DeliveriesPage>, Problem> {
     let (limit, before) = (asked.limit()?, asked.cursor()?.unwrap_or(u64::MAX));
-    let log = shared.webhooks.log(&owner(caller), number(&id)?, before, limit + 1).await?;
+    let log = shared.webhooks.log(&owner(&asking), number(&id)?, before, limit + 1).await?;
     let mut items = log.ok_or_else(|| missing(&id))?;
     let more = items.len() > limit as usize;
     items.truncate(limit as usize);

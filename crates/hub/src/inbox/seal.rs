@@ -1,7 +1,7 @@
 //! From something in the inbox to a dataset: packed and sealed here, because whoever brought it had nothing to do it with.
 use super::{Inbox, Top};
 use crate::clock::wall_ms;
-use crate::data::{Data, Dataset, Kind, Whole, pin_listed, pin_name};
+use crate::data::{Data, Dataset, Kind, Whole, hold_listed};
 use gleaner_data::index::Index;
 use gleaner_data::pack::{self, Packed};
 use gleaner_data::seal::Keys;
@@ -205,12 +205,15 @@ fn pack_and_pin(data: &Data, path: &Path, index: &Path, keys: &Keys) -> Result<(
             None
         }
     });
-    let pinned = pin_listed(&data.store, root, Whole::Yes, std::iter::once(vec![root]).chain(rest))?;
+    let listed = hold_listed(&data.store, root, Whole::Yes, std::iter::once(vec![root]).chain(rest))?;
     if let Some(error) = broken {
-        data.store.unpin(&pin_name(&root))?;
         return Err(error.into());
     }
-    if pinned.missing > 0 { Err(Failure::Lost) } else { Ok((packed, pinned.count)) }
+    if listed.found.missing > 0 {
+        return Err(Failure::Lost);
+    }
+    let count = listed.keep()?.count;
+    Ok((packed, count))
 }
 
 fn ids(file: &mut File) -> io::Result<Vec<Hash>> {

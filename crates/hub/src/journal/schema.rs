@@ -6,7 +6,7 @@ use rusqlite::{Connection, TransactionBehavior};
 use std::time::Duration;
 
 /// The format of tables, events and snapshots. Raised with every change of what is encoded in them.
-const FORMAT: i64 = 6;
+const FORMAT: i64 = 8;
 /// Pages of write-ahead log before they are moved into the database.
 const CHECKPOINT_PAGES: u32 = 4000;
 /// How long to wait for a reader that is in the way.

@@ -3,6 +3,7 @@ use super::Live;
 use super::board::Event;
 use super::viewer::Viewer;
 use std::collections::VecDeque;
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::Notify;
 
@@ -42,13 +43,19 @@ struct Queue {
 /// A listener's mailbox; it watches nothing any more once it is dropped.
 pub(crate) struct Mailbox {
     inner: Arc<Inner>,
+    /// Whose place it takes, if those are counted.
+    address: Option<IpAddr>,
     live: Live,
 }
 
 impl Mailbox {
-    pub(super) fn new(number: u64, viewer: Viewer, live: Live) -> Self {
+    pub(super) fn new(number: u64, viewer: Viewer, address: Option<IpAddr>, live: Live) -> Self {
         let inner = Inner { number, viewer, queue: Mutex::default(), bell: Notify::new() };
-        Self { inner: Arc::new(inner), live }
+        Self { inner: Arc::new(inner), address, live }
+    }
+
+    pub(super) fn address(&self) -> Option<IpAddr> {
+        self.address
     }
 
     pub(super) fn inner(&self) -> &Arc<Inner> {

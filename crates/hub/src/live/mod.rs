@@ -11,10 +11,13 @@ mod viewer;
 pub(crate) use mailbox::{Mailbox, Next};
 pub(crate) use viewer::{About, Viewer};
 
+use crate::people::network;
 use axum::extract::ws::Utf8Bytes;
 use board::Board;
 use gleaner_wire::api;
 use gleaner_wire::live::{LiveEvent, RefusedTopic, Topic};
+use std::collections::HashMap;
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -30,6 +33,18 @@ const TIDY_EVERY: Duration = Duration::from_secs(5);
 pub(crate) const TOPICS_MAX: usize = 64;
 /// Pages that may listen at a time.
 pub(crate) const MAILBOXES_MAX: usize = 20_000;
+/// Of those, pages from one address: a large office fits, and nobody alone takes every place. The hub's own machine is trusted
+/// with all of them.
+const PER_ADDRESS_MAX: usize = MAILBOXES_MAX / 20;
+
+/// Why somebody cannot listen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Full {
+    /// Too many do.
+    Everywhere,
+    /// Too many do from the same address.
+    Address,
+}
 
 /// Something to tell those who watch, and who of them may hear of it.
 struct Told {
@@ -53,11 +68,32 @@ struct Shared {
     /// Events that found no room on their way.
     lost: AtomicUsize,
     mailboxes: AtomicUsize,
+    /// How many of them are whose.
+    addresses: Mutex<HashMap<IpAddr, usize>>,
 }
 
 impl Shared {
     fn board(&self) -> MutexGuard<'_, Board> {
         self.board.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes a place for an address; false if it has as many as it may.
+    fn take_place(&self, address: IpAddr) -> bool {
+        let mut addresses = self.addresses.lock().unwrap_or_else(PoisonError::into_inner);
+        let taken = addresses.entry(address).or_default();
+        let has_room = *taken < PER_ADDRESS_MAX;
+        *taken += usize::from(has_room);
+        has_room
+    }
+
+    fn give_place_back(&self, address: IpAddr) {
+        let mut addresses = self.addresses.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(taken) = addresses.get_mut(&address) {
+            *taken -= 1;
+            if *taken == 0 {
+                addresses.remove(&address);
+            }
+        }
     }
 }
 
@@ -76,6 +112,7 @@ impl Live {
             watched: AtomicUsize::new(0),
             lost: AtomicUsize::new(0),
             mailboxes: AtomicUsize::new(0),
+            addresses: Mutex::default(),
         });
         let postman = Postman { told: receiver, shared: Arc::clone(&shared) };
         (Self { sender: broadcast::Sender::new(EVENTS_BEHIND_MAX), told, shared }, postman)
@@ -121,15 +158,20 @@ impl Live {
         }
     }
 
-    /// A mailbox for somebody who will watch; none if too many have one.
-    pub(crate) fn mailbox(&self, viewer: Viewer) -> Option<Mailbox> {
+    /// A mailbox for somebody who will watch, unless too many have one.
+    pub(crate) fn mailbox(&self, viewer: Viewer, address: Option<IpAddr>) -> Result<Mailbox, Full> {
+        let address = address.filter(|address| !address.to_canonical().is_loopback()).map(network);
+        if address.is_some_and(|address| !self.shared.take_place(address)) {
+            return Err(Full::Address);
+        }
         let taken = self.shared.mailboxes.fetch_add(1, Relaxed);
         if taken >= MAILBOXES_MAX {
             self.shared.mailboxes.fetch_sub(1, Relaxed);
-            return None;
+            address.into_iter().for_each(|address| self.shared.give_place_back(address));
+            return Err(Full::Everywhere);
         }
         let number = self.shared.board().number();
-        Some(Mailbox::new(number, viewer, self.clone()))
+        Ok(Mailbox::new(number, viewer, address, self.clone()))
     }
 
     /// Watches these topics from now on and no others, and says so in the mailbox. What came after the event `after` is told
@@ -145,6 +187,7 @@ impl Live {
         board.leave(mailbox.inner());
         self.shared.watched.store(board.watched(), Relaxed);
         self.shared.mailboxes.fetch_sub(1, Relaxed);
+        mailbox.address().into_iter().for_each(|address| self.shared.give_place_back(address));
     }
 }
 

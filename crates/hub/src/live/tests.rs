@@ -39,7 +39,7 @@ fn running(event: &Numbered) -> u64 {
 }
 
 async fn watching(live: &Live, topics: &[Topic], after: Option<u64>) -> Mailbox {
-    let mailbox = live.mailbox(Viewer::Operator).unwrap();
+    let mailbox = live.mailbox(Viewer::Operator, None).unwrap();
     live.watch(&mailbox, topics.to_vec(), Vec::new(), after);
     mailbox
 }
@@ -127,4 +127,24 @@ async fn mailboxes_are_counted_and_given_back() {
     let mut board = Board::new(1);
     board.tidy();
     assert_eq!(board.watched(), 0);
+}
+
+#[tokio::test]
+async fn one_address_does_not_take_every_place() {
+    let live = live();
+    let take = |address: [u8; 4]| live.mailbox(Viewer::Public, Some(address.into()));
+    let mut taken: Vec<_> = (0..PER_ADDRESS_MAX).map(|_| take([192, 0, 2, 7]).unwrap()).collect();
+    assert_eq!(take([192, 0, 2, 7]).err(), Some(Full::Address));
+    assert!(take([192, 0, 2, 8]).is_ok(), "others do not feel it");
+    taken.pop();
+    let again = take([192, 0, 2, 7]);
+    assert!(again.is_ok() && take([192, 0, 2, 7]).is_err(), "a place that is given back can be taken again");
+    // One household has as many addresses of IPv6 as it wants, and the hub's own machine is trusted.
+    let of = |last: u16| live.mailbox(Viewer::Public, Some([0x2001, 0xdb8, 0, 1, 0, 0, 0, last].into()));
+    let household: Vec<_> = (0..).map(of).take_while(Result::is_ok).collect();
+    assert_eq!(household.len(), PER_ADDRESS_MAX);
+    let here: Vec<_> = (0..=PER_ADDRESS_MAX).map(|_| take([127, 0, 0, 1]).unwrap()).collect();
+    assert_eq!(live.watchers(), taken.len() + 1 + household.len() + here.len());
+    drop((taken, again, household, here));
+    assert!(live.shared.addresses.lock().unwrap().is_empty());
 }

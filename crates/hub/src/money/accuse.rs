@@ -44,6 +44,19 @@ impl Prosecution {
 }
 
 impl Money {
+    /// Whether auditors would find a provider guilty by this document, as far as that can be told without the chain: an accusation
+    /// that fails costs the hub half of what it puts at stake. An error says why not.
+    pub(super) fn would_convince(
+        &self,
+        order: &SignedOrder,
+        provider: gleaner_wire::Address,
+        document: &[u8],
+    ) -> Result<(), String> {
+        let order = Hash(Order::from(&order.order).id(&self.domain).0);
+        let shown = gleaner_receipt::guilty_by_document(&order, &provider, document)?;
+        shown.map(|_| ()).ok_or_else(|| "its receipt does not show a lie, with witnesses who have owners".to_owned())
+    }
+
     /// Enters convictions, which are pursued from then on. Entering one again changes nothing.
     pub(crate) fn convict(&self, convictions: &[Conviction]) -> Result<(), Trouble> {
         for conviction in convictions {

@@ -12,7 +12,7 @@ use crate::proof::Receipts;
 use crate::traces::Traces;
 use gleaner_chain::order::Settlement;
 use gleaner_core::{ChainTerms, Event};
-use gleaner_wire::{Address, JobId};
+use gleaner_wire::{Address, AttemptId, JobId};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -48,6 +48,8 @@ pub(super) struct Clerk {
     pub(super) traces: Traces,
     /// Whose wrong answers in which job are written down already.
     charged: BTreeSet<(JobId, Address)>,
+    /// Whose wrong answers about which claims no court would be convinced of.
+    passed_over: BTreeSet<(AttemptId, Address)>,
 }
 
 impl Clerk {
@@ -65,6 +67,7 @@ impl Clerk {
             receipts,
             traces,
             charged: BTreeSet::new(),
+            passed_over: BTreeSet::new(),
         }
     }
 
@@ -109,7 +112,8 @@ impl Clerk {
         let found = self.keeper.ask(|core| core.convictions().to_vec()).await?;
         for conviction in found {
             let key = (conviction.job, conviction.provider);
-            if self.charged.contains(&key) {
+            let about = (conviction.claim, conviction.provider);
+            if self.charged.contains(&key) || self.passed_over.contains(&about) {
                 continue;
             }
             let receipt = match self.receipts.about(conviction.job, conviction.claim).await {
@@ -121,8 +125,13 @@ impl Clerk {
                 }
             };
             let document = serde_json::to_vec(&receipt).expect("a receipt is plain data");
-            let evidence = self.money.keep_evidence(&document)?;
             let (order, job, provider) = (conviction.order, conviction.job, conviction.provider);
+            if let Err(reason) = self.money.would_convince(&order, provider, &document) {
+                tracing::warn!(%job, %provider, reason, "a provider is not accused");
+                self.passed_over.insert(about);
+                continue;
+            }
+            let evidence = self.money.keep_evidence(&document)?;
             self.money.convict(&[Conviction { order, job, provider, evidence }])?;
             self.charged.insert(key);
         }

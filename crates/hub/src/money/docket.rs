@@ -1,11 +1,12 @@
-//! What the hub keeps of proofs: beacons of rounds, convictions with their evidence, and votes. One SQLite file.
+//! What the hub keeps of proofs: whose workers are, beacons of rounds, convictions with their evidence, and votes. One SQLite
+//! file.
 //!
 //! The chain has the last word on every dispute; what is kept here is what the chain does not keep, and which
 //! convictions are still to be pursued.
 use gleaner_chain::beacon::Beacon;
 use gleaner_chain::market::{Ending, Ruling, Vote};
 use gleaner_chain::primitives::{Address, B256, Bytes};
-use gleaner_wire::{Amount, Hash, JobId};
+use gleaner_wire::{self as wire, Amount, Hash, JobId, WorkerKey};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,6 +15,9 @@ use std::time::Duration;
 const SCHEMA: &str = "
     PRAGMA journal_mode = WAL;
     PRAGMA synchronous = FULL;
+    CREATE TABLE IF NOT EXISTS owner (
+        worker BLOB NOT NULL, provider BLOB NOT NULL, signature BLOB NOT NULL, PRIMARY KEY (worker, provider)
+    ) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS beacon (round INTEGER PRIMARY KEY, root BLOB NOT NULL, beacon BLOB NOT NULL);
     CREATE TABLE IF NOT EXISTS evidence (hash BLOB PRIMARY KEY, document BLOB NOT NULL);
     CREATE TABLE IF NOT EXISTS conviction (
@@ -125,6 +129,24 @@ impl Docket {
 
     fn db(&self) -> MutexGuard<'_, Connection> {
         self.db.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps what an owner has signed for a worker. The first that was kept counts: receipts name it, and are made anew from
+    /// what is kept here.
+    pub(super) fn keep_owner(&self, worker: WorkerKey, provider: wire::Address, signature: &[u8]) -> Result<(), Error> {
+        if self.owner(worker, provider)?.is_some() {
+            return Ok(());
+        }
+        let row = params![worker.0, provider.0, signature];
+        self.db().prepare_cached("INSERT OR IGNORE INTO owner VALUES (?1, ?2, ?3)")?.execute(row)?;
+        Ok(())
+    }
+
+    /// What an owner has signed for a worker.
+    pub(super) fn owner(&self, worker: WorkerKey, provider: wire::Address) -> Result<Option<Vec<u8>>, Error> {
+        let db = self.db();
+        let mut statement = db.prepare_cached("SELECT signature FROM owner WHERE worker = ?1 AND provider = ?2")?;
+        Ok(statement.query_row(params![worker.0, provider.0], |row| row.get(0)).optional()?)
     }
 
     /// Keeps the beacon of a round and returns the one that counts: the first for its root.
@@ -319,6 +341,20 @@ mod tests {
         assert_eq!(docket.beacon(5).expect("read"), None);
         assert_eq!(docket.beacon_of(4, other).expect("read"), None);
         assert_eq!(docket.keep_beacon(4, other, &beacon(3)).expect("kept"), beacon(3), "a beacon of another root");
+    }
+
+    #[test]
+    fn the_first_word_of_an_owner_is_kept_over_restarts() {
+        let (folder, docket) = docket();
+        let (worker, owner, other) = (WorkerKey([1; 32]), wire::Address([2; 20]), wire::Address([3; 20]));
+        docket.keep_owner(worker, owner, &[4; 65]).expect("kept");
+        docket.keep_owner(worker, owner, &[5; 65]).expect("passed over");
+        docket.keep_owner(worker, other, &[6; 65]).expect("kept");
+        drop(docket);
+        let docket = Docket::open(&folder.path().join("proof.db")).expect("opened");
+        let found = |owner| docket.owner(worker, owner).expect("read");
+        assert_eq!([found(owner), found(other)], [Some(vec![4; 65]), Some(vec![6; 65])]);
+        assert_eq!(docket.owner(WorkerKey([9; 32]), owner).expect("read"), None);
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! The draw of rounds: their claims are fixed on the chain, and the block after that is chance.
 use super::Money;
-use gleaner_chain::order::Domain;
-use gleaner_wire::Hash;
 use gleaner_wire::commit::Tree;
+use gleaner_wire::receipt::Ordered;
+use gleaner_wire::{Address, Hash, SignedOrder};
 
 impl Money {
     /// What lots are drawn from for a round with these claims, and the proof of where it comes from.
@@ -12,8 +12,9 @@ impl Money {
         Ok((beacon.seed, Some(proof)))
     }
 
-    /// What tells orders of this chain and contract from others.
-    pub(crate) fn domain(&self) -> &Domain {
-        &self.domain
+    /// An order as receipts name it.
+    pub(crate) fn ordered(&self, signed: SignedOrder) -> Ordered {
+        let stake = Address(self.market.deployment.stake.into_array());
+        gleaner_receipt::ordered(signed, &self.domain, stake)
     }
 }

@@ -69,7 +69,7 @@ pub(crate) struct Money {
     faucet: Option<Faucet>,
     /// Where credits are sold, if they are.
     till: Option<Till>,
-    /// Beacons, convictions and votes.
+    /// Whose workers are, beacons, convictions and votes.
     docket: Docket,
     /// Open disputes as the clerk has last seen them.
     disputes: Mutex<Vec<DisputeView>>,

@@ -1,11 +1,14 @@
 //! What stands behind workers, and whose they are.
 use super::clerk::Clerk;
-use super::{Money, Trouble, convert};
+use super::{DocketError, Money, Trouble, convert};
 use crate::keeper::Handle;
 use gleaner_chain::order::Order;
 use gleaner_chain::ownership::Ownership;
 use gleaner_core::Event;
+use gleaner_wire::receipt::Bytes;
 use gleaner_wire::{Address, Amount, WorkerKey};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Providers whose stake is looked at in a round.
 const STAKES_PER_ROUND: usize = 16;
@@ -25,8 +28,36 @@ impl Clerk {
 }
 
 impl Money {
-    /// Refuses a worker whose provider has not signed that it is its own here: it could lie under a stranger's stake.
-    pub(crate) fn check_owner(&self, worker: WorkerKey, provider: Address, proof: &[u8]) -> Result<(), String> {
+    /// Refuses a worker whose provider has not signed that it is its own here: it could lie under a stranger's stake. What was
+    /// signed is on disk when this returns, because every receipt of that worker has to show it.
+    pub(crate) async fn take_owner(
+        self: &Arc<Self>,
+        worker: WorkerKey,
+        provider: Address,
+        proof: Vec<u8>,
+    ) -> Result<(), String> {
+        self.check_owner(worker, provider, &proof)?;
+        let money = Arc::clone(self);
+        let kept = tokio::task::spawn_blocking(move || money.docket.keep_owner(worker, provider, &proof)).await;
+        let kept = kept.map_err(|error| error.to_string())?;
+        kept.map_err(|error| format!("what {provider} signed for its worker cannot be kept: {error}"))
+    }
+
+    /// What these owners have signed for their workers, as far as it is known.
+    pub(crate) fn owner_proofs(
+        &self,
+        owned: &[(WorkerKey, Address)],
+    ) -> Result<BTreeMap<(WorkerKey, Address), Bytes>, DocketError> {
+        let mut found = BTreeMap::new();
+        for (worker, provider) in owned {
+            if let Some(signature) = self.docket.owner(*worker, *provider)? {
+                found.insert((*worker, *provider), Bytes(signature));
+            }
+        }
+        Ok(found)
+    }
+
+    fn check_owner(&self, worker: WorkerKey, provider: Address, proof: &[u8]) -> Result<(), String> {
         let (deployment, hub) = (&self.market.deployment, self.account.address());
         let (chain_id, stake, owner) = (deployment.chain_id, deployment.stake, convert::address(provider));
         if (Ownership { chain_id, stake, owner, worker, hub }).is_signed_by_owner(proof) {

@@ -1,13 +1,13 @@
 //! The people of this hub: the room of accounts, asked without letting the hub's threads wait, and how often it is asked.
 mod limits;
 
-pub(crate) use limits::{Kind, Limits};
+pub(crate) use limits::{Kind, Limits, network};
 
 use crate::clock::wall_ms;
 use crate::http::{Person, Via};
 use crate::{Error, SignUp};
 use gleaner_accounts::wallet::Newcomers;
-use gleaner_accounts::{Accounts, Settings, Visit};
+use gleaner_accounts::{AccountId, Accounts, Settings, Visit};
 use gleaner_wire::Millis;
 use std::net::IpAddr;
 use std::path::Path;
@@ -53,6 +53,24 @@ impl People {
             SignUp::Open => Newcomers::Welcome,
             SignUp::Closed => Newcomers::Refused,
         }
+    }
+
+    /// Asks for what is remembered, if it is: that waits for nothing, and needs no thread of its own.
+    pub(crate) fn recall<T>(&self, question: impl FnOnce(&Accounts) -> Option<T>) -> Option<T> {
+        question(&self.accounts)
+    }
+
+    /// The requesters that an account pays as.
+    pub(crate) async fn payers(&self, account: AccountId) -> Result<Vec<String>, Trouble> {
+        match self.recall(|accounts| accounts.recall_payers(account)) {
+            Some(payers) => Ok(payers),
+            None => self.ask(move |accounts| accounts.payers(account)).await,
+        }
+    }
+
+    /// Whether this is what proves that a session's own page has sent a request.
+    pub(crate) fn is_csrf(&self, token: &str, given: &str) -> bool {
+        self.accounts.is_csrf(token, given)
     }
 
     /// Asks what takes no longer than the disk.

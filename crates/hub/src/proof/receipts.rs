@@ -1,14 +1,14 @@
 //! Receipts out of what is written down: the judged claims of a job, what workers signed, and how rounds were drawn.
 use crate::journal::{self, Archive};
 use crate::keeper::{Handle, Unavailable};
-use crate::money::Money;
+use crate::money::{DocketError, Money};
 use crate::proof::{Round, Rounds};
 use ed25519_dalek::SigningKey;
 use gleaner_core::Proof;
 use gleaner_receipt::{Drawn, Filed, Missing, Parts, SignedBatch, make};
 use gleaner_wire::receipt::{Bytes, Ordered, Seed, Signature, TaskReceipt};
-use gleaner_wire::{AttemptId, Hash, JobId, SignedOrder, WorkerKey};
-use std::collections::HashMap;
+use gleaner_wire::{Address, AttemptId, Hash, JobId, SignedOrder, WorkerKey};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Receipts made for one question at most; who wants more asks again.
@@ -28,6 +28,9 @@ pub(crate) enum Unmade {
     /// What is written down of rounds could not be read.
     #[error("what is written down of rounds could not be read: {0}")]
     Rounds(#[from] rusqlite::Error),
+    /// What owners have signed could not be read.
+    #[error(transparent)]
+    Docket(#[from] DocketError),
     /// Something that a receipt needs is not there.
     #[error(transparent)]
     Missing(#[from] Missing),
@@ -123,6 +126,8 @@ impl Receipts {
             None => None,
         };
         let batch = |key: &WorkerKey, batch: u64| batches.get(&(*key, batch)).cloned();
+        let owners = self.owners(proof).await?;
+        let owner = |key: &WorkerKey, provider: &Address| owners.get(&(*key, *provider)).cloned();
         let filed = Filed {
             job: order.as_ref().map_or(Hash([0; 32]), |order| order.signed.order.job),
             order,
@@ -133,8 +138,22 @@ impl Receipts {
             previous,
             round,
             batch: &batch,
+            owner: &owner,
         };
         Ok(make(Parts::of(proof, filed)?, &self.signer))
+    }
+
+    /// What the owners of all workers in a receipt have signed for them.
+    async fn owners(&self, proof: &Proof) -> Result<BTreeMap<(WorkerKey, Address), Bytes>, Unmade> {
+        let Some(money) = self.money.clone() else { return Ok(BTreeMap::new()) };
+        let audit = proof.audit.as_deref();
+        let jurors = audit.iter().flat_map(|audit| audit.jurors.iter().map(|juror| (juror.key, juror.provider)));
+        let referees =
+            audit.iter().flat_map(|audit| audit.referees.iter().map(|referee| (referee.key, referee.provider)));
+        let all = jurors.chain(referees).chain([(proof.worker, proof.provider)]);
+        let owned: Vec<(WorkerKey, Address)> = all.filter_map(|(key, provider)| Some((key, provider?))).collect();
+        let found = tokio::task::spawn_blocking(move || money.owner_proofs(&owned)).await;
+        Ok(found.map_err(|_| Unavailable::Stopped)??)
     }
 
     async fn proofs(&self, job: JobId, first: usize, count: usize) -> Result<Vec<Proof>, Unmade> {
@@ -157,7 +176,7 @@ impl Receipts {
             Some(signed) => Some(signed),
             None => self.archive.ended_order(job).await?.map(|(ended, _)| ended.signed),
         };
-        Ok(signed.map(|signed| gleaner_receipt::ordered(signed, money.domain())))
+        Ok(signed.map(|signed| money.ordered(signed)))
     }
 
     fn chain(&self, job: JobId) -> Vec<Hash> {

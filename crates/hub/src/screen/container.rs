@@ -7,6 +7,8 @@ use sha2::{Digest, Sha256};
 const PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/probe"));
 /// What is run in it.
 pub(super) const COMMAND: &str = "/probe";
+/// What a worker of another kind is told, whose containers cannot be tested.
+pub(super) const FOR_WHOM: &str = "this hub has a test only for machines of its own kind of processor";
 /// Tars are made of blocks of this size.
 const BLOCK: usize = 512;
 

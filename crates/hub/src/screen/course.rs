@@ -7,14 +7,12 @@ use super::room::{Ended, Test};
 use super::{Inner, Screen};
 use crate::keeper::Command;
 use gleaner_data::seal::TaskKeys;
-use gleaner_wire::{Check, Extent, Outcome, Output, Runtime, StartAttempt, TaskSpec, ToWorker};
+use gleaner_wire::{Cause, Check, Extent, Outcome, Output, Runtime, StartAttempt, TaskSpec, ToWorker};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 /// The most that the next round grows by.
 const GROWTH_MAX: u64 = 16;
-/// A score beyond this is not believed.
-const SCORE_MAX: f64 = 1e9;
 
 /// Why there is no score.
 pub(super) enum Trouble {
@@ -74,7 +72,7 @@ impl Course {
             let took = self.round(kind, &exercise).await?;
             let is_last = round >= *rounds.start() && took >= kind.time_min();
             if is_last || round >= *rounds.end() {
-                return Ok(score(exercise.steps(), took));
+                return Ok(score(exercise.steps(), took, kind.score_max()));
             }
             size = larger(size, took, kind.time_min());
             round += 1;
@@ -140,6 +138,10 @@ impl Course {
         self.time_left = self.time_left.saturating_sub(took);
         match outcome {
             Outcome::Done(output) => Ok((took, output)),
+            // The image is the hub's own, so what is wrong with it is that it is made for another kind of machine.
+            Outcome::Failed { cause: Cause::BadInput, detail } if kind == Kind::Container => Err(Trouble::Failed(
+                format!("containers are not tested there: {}: {detail}", super::container::FOR_WHOM),
+            )),
             Outcome::Failed { cause, detail } => Err(Trouble::Failed(format!("the test failed: {cause}: {detail}"))),
             Outcome::Cancelled => Err(Trouble::Failed("the worker stopped the test".to_owned())),
         }
@@ -182,9 +184,10 @@ impl Drop for Held {
 }
 
 /// How fast so many steps in such a time are: 1000 for a thousand million in a second.
-fn score(steps: u64, took: Duration) -> f64 {
+/// More than `score_max` is not believed.
+fn score(steps: u64, took: Duration, score_max: f64) -> f64 {
     let micros = took.as_micros().max(1) as f64;
-    (steps as f64 / micros).clamp(1.0, SCORE_MAX)
+    (steps as f64 / micros).clamp(1.0, score_max)
 }
 
 fn mean(scores: &[f64]) -> u32 {
@@ -204,11 +207,19 @@ mod tests {
 
     #[test]
     fn a_thousand_million_steps_in_a_second_are_a_score_of_a_thousand() {
+        let score = |steps, took| score(steps, took, Kind::Wasm.score_max());
         assert_eq!(mean(&[score(1_000_000_000, Duration::from_secs(1))]), 1000);
         let (fast, slow) = (score(1 << 30, Duration::from_millis(400)), score(1 << 30, Duration::from_millis(1200)));
         assert!((2.9..3.1).contains(&(fast / slow)), "who takes three times as long has a third of the score");
         assert!((score(1, Duration::from_secs(60)) - 1.0).abs() < f64::EPSILON, "the least there is");
         assert_eq!(mean(&[score(u64::MAX, Duration::ZERO)]), 1_000_000_000);
+    }
+
+    #[test]
+    fn a_picture_that_comes_sooner_than_blender_starts_is_worth_no_more() {
+        let frame = |took| mean(&[score(Kind::Frame.size_first(), took, Kind::Frame.score_max())]);
+        assert_eq!(frame(Duration::from_millis(5)), 1000);
+        assert!(frame(Duration::from_secs(4)) < 300, "who takes longer has less, as with all tests");
     }
 
     #[test]

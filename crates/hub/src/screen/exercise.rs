@@ -7,6 +7,9 @@ use super::{container, goods::Failure};
 use gleaner_wire::{ByteSize, DataRef, Limits, Millis, Runtime, Work};
 use std::time::Duration;
 
+/// What a picture within a second is worth.
+const FRAME_SCORE_MAX: f64 = 1000.0;
+
 /// Files by their paths.
 pub(super) type Files = Vec<(String, Vec<u8>)>;
 
@@ -69,6 +72,15 @@ impl Kind {
             Self::Wasm | Self::Product | Self::Trace | Self::Frame => Duration::from_millis(300),
             // Engines take a second to start one.
             Self::Container => Duration::from_millis(1500),
+        }
+    }
+
+    /// The best score that it can show. No Blender starts, reads a scene and writes a picture in less than about a second: who
+    /// answers sooner has found the light by other means, which says nothing about how fast it renders.
+    pub(super) fn score_max(self) -> f64 {
+        match self {
+            Self::Wasm | Self::Product | Self::Trace | Self::Container => 1e9,
+            Self::Frame => FRAME_SCORE_MAX,
         }
     }
 

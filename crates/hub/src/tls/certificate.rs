@@ -8,6 +8,7 @@ use rustls::sign::CertifiedKey;
 use rustls::{Error as Tls, InconsistentKeys};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 use x509_parser::time::ASN1Time;
@@ -158,15 +159,24 @@ fn now_s() -> i64 {
 
 /// The certificate that visitors are shown at the moment.
 #[derive(Debug, Default)]
-pub(super) struct Shown(RwLock<Option<Arc<Certificate>>>);
+pub(super) struct Shown {
+    current: RwLock<Option<Arc<Certificate>>>,
+    /// When it ends, in seconds since 1970, for those who watch over it.
+    ends: Arc<AtomicU64>,
+}
 
 impl Shown {
+    pub(super) fn ends(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.ends)
+    }
+
     pub(super) fn set(&self, certificate: Certificate) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(certificate));
+        self.ends.store(u64::try_from(certificate.until.timestamp()).unwrap_or(0), Ordering::Relaxed);
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(certificate));
     }
 
     pub(super) fn current(&self) -> Option<Arc<Certificate>> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 

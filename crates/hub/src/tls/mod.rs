@@ -19,6 +19,7 @@ use rustls::server::ResolvesServerCert;
 use rustls::{ServerConfig, version};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, PoisonError, RwLock};
 use tokio::sync::watch;
 
@@ -74,6 +75,7 @@ pub(crate) struct Doorkeeper {
     /// What is said to an authority that looks whether this hub has the name that it asked a certificate for.
     authority: Arc<RwLock<Option<Arc<ServerConfig>>>>,
     places: Places,
+    ends: Arc<AtomicU64>,
 }
 
 /// What keeps the certificate fresh.
@@ -97,8 +99,9 @@ pub(crate) fn open(tls: &Tls, dir: &Path) -> Result<(Doorkeeper, Upkeep), TlsErr
             Upkeep::Acme(Box::new(attendant))
         }
     };
+    let ends = shown.ends();
     let visitors = Arc::new(config(shown, HTTP)?);
-    Ok((Doorkeeper { visitors, authority, places: Places::default() }, upkeep))
+    Ok((Doorkeeper { visitors, authority, places: Places::default(), ends }, upkeep))
 }
 
 impl Upkeep {
@@ -112,6 +115,11 @@ impl Upkeep {
 }
 
 impl Doorkeeper {
+    /// When the certificate that it shows ends, in seconds since 1970; 0 while it shows none.
+    pub(crate) fn certificate_ends(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.ends)
+    }
+
     fn for_authority(&self) -> Option<Arc<ServerConfig>> {
         self.authority.read().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -1,7 +1,7 @@
 //! Takes events to webhooks: puts down what happened, sends what is due, and tries again what did not arrive.
 use super::guard::{self, Guard};
 use super::sign::signature;
-use super::store::{Due, Hook, Tried};
+use super::store::{Due, Hook, Tried, Underway};
 use super::{Happened, OPERATOR, Trouble, Webhooks, owning_account};
 use crate::clock::wall_ms;
 use crate::journal::{Archive, JobFilter};
@@ -11,18 +11,21 @@ use crate::people::People;
 use gleaner_wire::Millis;
 use gleaner_wire::api::JobSummary;
 use gleaner_wire::webhook::{DELIVERY_HEADER, DeliveryState, EVENT_HEADER, JobEvent, SIGNATURE_HEADER};
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
-/// Requests under way at a time, and for each webhook one.
+/// Requests under way at a time, for each webhook one, and for each owner a few.
 const UNDERWAY_MAX: usize = 16;
 /// How long an answer may take.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(10);
 /// How long to wait after each try that failed, in seconds. After the last one an event is given up.
 const BACKOFF_SECONDS: [u64; 8] = [1, 10, 60, 600, 3600, 3 * 3600, 6 * 3600, 12 * 3600];
+/// What is known of webhooks and their owners is looked at again before something is sent that is older than this.
+const KNOWN_FOR: Duration = Duration::from_secs(5);
 /// The longest time without a look at what is due.
 const LOOK_EVERY: Duration = Duration::from_secs(60);
 /// Ended jobs that are looked at for what was not put down, and how far back before the last thing that was.
@@ -31,14 +34,25 @@ const RECOVERED_MS: u64 = 10 * 60 * 1000;
 /// The longest reason that a log keeps.
 const ERROR_CHARS_MAX: usize = 300;
 
+/// What is known of webhooks.
+#[derive(Default)]
+struct Known {
+    hooks: Vec<Hook>,
+    silent: HashSet<u64>,
+    /// Those whose token is no more.
+    ended: Vec<u64>,
+}
+
 /// What takes events to webhooks; it has to run for any to arrive.
 pub(crate) struct Courier {
     webhooks: Webhooks,
     happened: mpsc::Receiver<Happened>,
     metrics: Arc<Metrics>,
-    /// Webhooks that a request is under way to.
-    underway: Vec<u64>,
+    underway: Vec<Underway>,
     hooks: Vec<Hook>,
+    /// Webhooks that nothing is sent to for now, because their owners are suspended or not known.
+    silent: HashSet<u64>,
+    looked_at: Option<Instant>,
     people: Arc<People>,
 }
 
@@ -49,7 +63,8 @@ impl Courier {
         metrics: Arc<Metrics>,
         people: Arc<People>,
     ) -> Self {
-        Self { webhooks, happened, metrics, underway: Vec::new(), hooks: Vec::new(), people }
+        let (underway, hooks, silent) = (Vec::new(), Vec::new(), HashSet::new());
+        Self { webhooks, happened, metrics, underway, hooks, silent, looked_at: None, people }
     }
 
     /// Works until the hub stops. What is under way then is tried again at the next start.
@@ -84,27 +99,46 @@ impl Courier {
         }
     }
 
+    /// Looks at which webhooks there are, and what each may be told. Those whose token is no more go with it.
     async fn reload(&mut self) {
         let (hooks, owners) = match self.webhooks.in_store(|store| Ok((store.hooks()?, store.owners()?))).await {
             Ok(found) => found,
             Err(error) => return tracing::warn!(%error, "the list of webhooks is an old one"),
         };
+        let now = Millis(wall_ms());
         let told = self.people.ask(move |accounts| {
-            let mut hooks = hooks;
-            for hook in &mut hooks {
+            let mut known = Known::default();
+            for mut hook in hooks {
+                if hook.token.map_or(Ok(false), |token| accounts.is_token(token, now).map(|is| !is))? {
+                    known.ended.push(hook.id);
+                    continue;
+                }
                 let owner = owners.get(&hook.id).map(String::as_str).unwrap_or_default();
-                hook.of = match owning_account(owner) {
-                    Some(account) => Some(accounts.payers(account)?),
+                let account = owning_account(owner).map(|id| accounts.account(id)).transpose()?.flatten();
+                hook.of = match account {
+                    Some(account) if !account.suspended => Some(accounts.payers(account.id)?),
                     None if owner == OPERATOR => None,
-                    // Whose it is nobody knows, so it is told nothing.
-                    None => Some(Vec::new()),
+                    // Its owner is suspended, or nobody knows whose it is: it is told nothing.
+                    Some(_) | None => {
+                        known.silent.insert(hook.id);
+                        Some(Vec::new())
+                    }
                 };
+                known.hooks.push(hook);
             }
-            Ok(hooks)
+            Ok(known)
         });
-        match told.await {
-            Ok(hooks) => self.hooks = hooks,
-            Err(error) => tracing::warn!(?error, "the list of webhooks is an old one"),
+        let known = match told.await {
+            Ok(known) => known,
+            Err(error) => return tracing::warn!(?error, "the list of webhooks is an old one"),
+        };
+        (self.hooks, self.silent, self.looked_at) = (known.hooks, known.silent, Some(Instant::now()));
+        if !known.ended.is_empty() {
+            self.silent.extend(&known.ended);
+            let removed = self.webhooks.in_store(move |store| store.remove_all(&known.ended)).await;
+            if let Err(error) = removed {
+                tracing::warn!(%error, "webhooks of tokens that are no more stay, and are told nothing");
+            }
         }
     }
 
@@ -147,25 +181,33 @@ impl Courier {
         if room == 0 || self.hooks.is_empty() {
             return LOOK_EVERY;
         }
-        let (now, without) = (wall_ms(), self.underway.clone());
-        let found = self.webhooks.in_store(move |store| {
-            let due = store.due(now, &without, room)?;
-            let without: Vec<u64> = without.iter().copied().chain(due.iter().map(|due| due.hook)).collect();
-            Ok((due, store.next_due(&without)?))
-        });
-        let (due, next) = match found.await {
+        let (mut due, mut next) = match self.look_for_due(room).await {
             Ok(found) => found,
-            Err(error) => {
-                tracing::warn!(%error, "no webhook is served for a moment");
-                return Duration::from_secs(5);
-            }
+            Err(wait) => return wait,
         };
+        if !due.is_empty() && self.looked_at.is_none_or(|at| at.elapsed() > KNOWN_FOR) {
+            self.reload().await;
+            (due, next) = match self.look_for_due(room).await {
+                Ok(found) => found,
+                Err(wait) => return wait,
+            };
+        }
         for one in due {
-            self.underway.push(one.hook);
+            self.underway.push(Underway { hook: one.hook, owner: one.owner.clone() });
             tries.spawn(send(client.clone(), one, self.webhooks.private()));
         }
         let wait = next.map_or(LOOK_EVERY, |next| Duration::from_millis(next.saturating_sub(wall_ms()).max(20)));
         wait.min(LOOK_EVERY)
+    }
+
+    /// What is due, and when something is next; or how long to wait before asking again.
+    async fn look_for_due(&self, room: usize) -> Result<(Vec<Due>, Option<u64>), Duration> {
+        let (now, underway, silent) = (wall_ms(), self.underway.clone(), self.silent.clone());
+        let found = self.webhooks.in_store(move |store| store.due(now, &underway, &silent, room)).await;
+        found.map_err(|error| {
+            tracing::warn!(%error, "no webhook is served for a moment");
+            Duration::from_secs(5)
+        })
     }
 
     async fn note(&mut self, tried: Option<(Due, Result<u16, String>)>) {
@@ -174,7 +216,7 @@ impl Courier {
             self.underway.clear();
             return;
         };
-        self.underway.retain(|hook| *hook != due.hook);
+        self.underway.retain(|one| one.hook != due.hook);
         let tried = judge(due.tries, outcome, wall_ms());
         self.metrics.webhook_tried(tried.state);
         let (webhook, delivery) = (due.hook, due.id);

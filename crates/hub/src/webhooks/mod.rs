@@ -18,6 +18,7 @@ use crate::metrics::Metrics;
 use crate::people::People;
 use crate::token::random_bytes;
 use gleaner_accounts::AccountId;
+use gleaner_accounts::token::TokenId;
 use gleaner_wire::Millis;
 use gleaner_wire::api::JobSummary;
 use gleaner_wire::webhook::{DeliveryView, JobEvent, NewWebhook, WebhookView};
@@ -112,12 +113,19 @@ impl Webhooks {
     }
 
     /// Makes a webhook and the secret that its requests are signed with; none if there are too many.
-    pub(crate) async fn make(&self, owner: &str, new: NewWebhook) -> Result<Option<(WebhookView, String)>, Trouble> {
+    /// One that was made with a token goes when that does.
+    pub(crate) async fn make(
+        &self,
+        owner: &str,
+        token: Option<TokenId>,
+        new: NewWebhook,
+    ) -> Result<Option<(WebhookView, String)>, Trouble> {
         let random = random_bytes().map_err(|error| Trouble::Random(error.to_string()))?;
         let digits: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
         let secret = format!("whsec_{digits}");
         let events = new.events.unwrap_or_else(|| JobEvent::ALL.to_vec());
-        let hook = Hook { id: 0, url: new.url, events, requester: new.requester, created: wall_ms(), of: None };
+        let (url, requester, created) = (new.url, new.requester, wall_ms());
+        let hook = Hook { id: 0, url, events, requester, created, token, of: None };
         let (owner, of, secret_too) = (owner.to_owned(), hook.clone(), secret.clone());
         let made = self.in_store(move |store| store.make(&owner, &secret_too, &of)).await?;
         self.shared.changed.notify_one();
@@ -138,6 +146,19 @@ impl Webhooks {
         let removed = self.in_store(move |store| store.remove(id, &owner)).await?;
         self.shared.changed.notify_one();
         Ok(removed)
+    }
+
+    /// Removes all webhooks of an owner.
+    pub(crate) async fn remove_of(&self, owner: &str) -> Result<(), Trouble> {
+        let owner = owner.to_owned();
+        self.in_store(move |store| store.remove_of(&owner)).await?;
+        self.shared.changed.notify_one();
+        Ok(())
+    }
+
+    /// Something about accounts or their tokens has changed, so what webhooks may be told may have, too.
+    pub(crate) fn look_again(&self) {
+        self.shared.changed.notify_one();
     }
 
     /// What was sent to a webhook of an owner, before one; nothing if there is no such webhook.

@@ -1,15 +1,18 @@
 //! Webhooks and what is on its way to them, on disk: an event waits here until it is delivered or given up.
+use gleaner_accounts::token::TokenId;
 use gleaner_wire::api::JobSummary;
 use gleaner_wire::webhook::{DeliveryState, DeliveryView, JobEvent, WebhookMessage, WebhookView};
 use gleaner_wire::{JobId, Millis};
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 /// Webhooks of one owner.
 pub(super) const PER_OWNER_MAX: u64 = 20;
 /// Webhooks of all owners.
 pub(super) const ALL_MAX: u64 = 10_000;
+/// Requests under way for one owner at a time: whoever answers slowly keeps its own webhooks waiting, and no others.
+pub(super) const UNDERWAY_PER_OWNER_MAX: usize = 4;
 /// Events that wait for one webhook; further ones are given up at once, and the log says so.
 const WAITING_MAX: u64 = 10_000;
 /// Deliveries that a log keeps at least, and for how long it keeps more.
@@ -19,12 +22,13 @@ const LOG_MS: u64 = 3 * 24 * 60 * 60 * 1000;
 const TABLES: &str = "
     CREATE TABLE IF NOT EXISTS hook (
         id INTEGER PRIMARY KEY AUTOINCREMENT, owner TEXT NOT NULL, url TEXT NOT NULL, events TEXT NOT NULL,
-        requester TEXT, secret TEXT NOT NULL, created INTEGER NOT NULL);
+        requester TEXT, secret TEXT NOT NULL, created INTEGER NOT NULL, token INTEGER);
     CREATE TABLE IF NOT EXISTS delivery (
         id INTEGER PRIMARY KEY AUTOINCREMENT, hook INTEGER NOT NULL, event TEXT NOT NULL, job INTEGER NOT NULL,
         body TEXT NOT NULL, state INTEGER NOT NULL, tries INTEGER NOT NULL, created INTEGER NOT NULL, tried INTEGER,
         due INTEGER, status INTEGER, error TEXT, UNIQUE (hook, event, job));
-    CREATE INDEX IF NOT EXISTS delivery_due ON delivery (due) WHERE state = 0;
+    DROP INDEX IF EXISTS delivery_due;
+    CREATE INDEX IF NOT EXISTS delivery_next ON delivery (hook, due) WHERE state = 0;
     CREATE INDEX IF NOT EXISTS delivery_hook ON delivery (hook, id);
     CREATE TABLE IF NOT EXISTS seen (one INTEGER PRIMARY KEY CHECK (one = 1), at INTEGER NOT NULL);
 ";
@@ -37,6 +41,8 @@ pub(super) struct Hook {
     pub(super) events: Vec<JobEvent>,
     pub(super) requester: Option<String>,
     pub(super) created: u64,
+    /// The API token that it was made with, if it was one: it goes when that does.
+    pub(super) token: Option<TokenId>,
     /// The requesters of its owner, if those are all that it may be told of.
     pub(super) of: Option<Vec<String>>,
 }
@@ -53,11 +59,27 @@ impl Hook {
 pub(super) struct Due {
     pub(super) id: u64,
     pub(super) hook: u64,
+    pub(super) owner: String,
     pub(super) url: String,
     pub(super) secret: String,
     pub(super) event: String,
     pub(super) body: String,
     pub(super) tries: u32,
+}
+
+/// The next event of a webhook.
+struct Next {
+    id: u64,
+    hook: u64,
+    owner: String,
+    due: u64,
+}
+
+/// A request that is under way.
+#[derive(Clone, Debug)]
+pub(super) struct Underway {
+    pub(super) hook: u64,
+    pub(super) owner: String,
 }
 
 /// How a try ended.
@@ -88,6 +110,11 @@ impl Store {
         db.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
         db.pragma_update(None, "synchronous", "FULL")?;
         db.execute_batch(TABLES)?;
+        // A file of before tokens were remembered.
+        let columns = "SELECT count(*) FROM pragma_table_info('hook') WHERE name = 'token'";
+        if db.query_row(columns, [], |row| row.get::<_, u64>(0))? == 0 {
+            db.execute("ALTER TABLE hook ADD COLUMN token INTEGER", [])?;
+        }
         Ok(Self { db })
     }
 
@@ -103,8 +130,17 @@ impl Store {
         }
         let events: Vec<&str> = hook.events.iter().map(|event| event.word()).collect();
         transaction.execute(
-            "INSERT INTO hook (owner, url, events, requester, secret, created) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-            params![owner, hook.url, events.join(" "), hook.requester, secret, hook.created],
+            "INSERT INTO hook (owner, url, events, requester, secret, created, token) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            params![
+                owner,
+                hook.url,
+                events.join(" "),
+                hook.requester,
+                secret,
+                hook.created,
+                hook.token.map(|token| token.0)
+            ],
         )?;
         let id = transaction.last_insert_rowid().unsigned_abs();
         transaction.commit()?;
@@ -114,13 +150,13 @@ impl Store {
     /// The webhooks of an owner, oldest first, after one.
     pub(super) fn list(&self, owner: &str, after: u64, count: u32) -> Result<Vec<WebhookView>, rusqlite::Error> {
         let mut statement = self.db.prepare_cached(
-            "SELECT id, url, events, requester, created, \
+            "SELECT id, url, events, requester, created, token, \
              (SELECT count(*) FROM delivery WHERE hook = hook.id AND state = 0) \
              FROM hook WHERE owner = ?1 AND id > ?2 ORDER BY id LIMIT ?3",
         )?;
         let views = statement.query_map(params![owner, after, count], |row| {
             let Hook { id, url, events, requester, created, .. } = read_hook(row)?;
-            let (created_at, waiting) = (Millis(created), row.get(5)?);
+            let (created_at, waiting) = (Millis(created), row.get(6)?);
             Ok(WebhookView { id, url, events, requester, created_at, waiting })
         })?;
         views.collect()
@@ -146,7 +182,7 @@ impl Store {
     /// Everything that could be told something.
     pub(super) fn hooks(&self) -> Result<Vec<Hook>, rusqlite::Error> {
         let mut statement =
-            self.db.prepare_cached("SELECT id, url, events, requester, created FROM hook ORDER BY id")?;
+            self.db.prepare_cached("SELECT id, url, events, requester, created, token FROM hook ORDER BY id")?;
         let hooks = statement.query_map([], read_hook)?;
         hooks.collect()
     }
@@ -182,39 +218,80 @@ impl Store {
         transaction.commit()
     }
 
-    /// What is to be sent now, the longest due first, without those of some webhooks, and at most one for each.
-    pub(super) fn due(&self, now: u64, without: &[u64], count: usize) -> Result<Vec<Due>, rusqlite::Error> {
+    /// What is to be sent next for each webhook, the longest due first: at most one for each, so that nobody's long queue
+    /// hides another's.
+    fn next(&self) -> Result<Vec<Next>, rusqlite::Error> {
         let mut statement = self.db.prepare_cached(
-            "SELECT delivery.id, hook, url, secret, event, body, tries FROM delivery JOIN hook ON hook.id = hook \
-             WHERE state = 0 AND due <= ?1 ORDER BY due LIMIT 1000",
+            "SELECT delivery.id, hook.id, owner, due FROM hook JOIN delivery ON delivery.id = \
+             (SELECT id FROM delivery WHERE hook = hook.id AND state = 0 ORDER BY due LIMIT 1) ORDER BY due",
         )?;
-        let mut rows = statement.query([now])?;
-        let mut found: Vec<Due> = Vec::new();
-        while let Some(row) = rows.next()? {
-            let hook = row.get(1)?;
-            if without.contains(&hook) || found.iter().any(|due| due.hook == hook) {
-                continue;
-            }
-            let (id, url, secret) = (row.get(0)?, row.get(2)?, row.get(3)?);
-            found.push(Due { id, hook, url, secret, event: row.get(4)?, body: row.get(5)?, tries: row.get(6)? });
-            if found.len() == count {
-                break;
-            }
-        }
-        Ok(found)
+        let rows = statement.query_map([], |row| {
+            Ok(Next { id: row.get(0)?, hook: row.get(1)?, owner: row.get(2)?, due: row.get(3)? })
+        })?;
+        rows.collect()
     }
 
-    /// When something is due next, without those of some webhooks.
-    pub(super) fn next_due(&self, without: &[u64]) -> Result<Option<u64>, rusqlite::Error> {
-        let mut statement =
-            self.db.prepare_cached("SELECT due, hook FROM delivery WHERE state = 0 ORDER BY due LIMIT 1000")?;
-        let mut rows = statement.query([])?;
-        while let Some(row) = rows.next()? {
-            if !without.contains(&row.get(1)?) {
-                return Ok(Some(row.get(0)?));
+    /// What is to be sent now, and when something else is due; without webhooks that cannot be told anything now, and no more
+    /// for one owner than it may have under way.
+    pub(super) fn due(
+        &self,
+        now: u64,
+        underway: &[Underway],
+        silent: &HashSet<u64>,
+        count: usize,
+    ) -> Result<(Vec<Due>, Option<u64>), rusqlite::Error> {
+        let mut of_owner: HashMap<&str, usize> = HashMap::new();
+        underway.iter().for_each(|one| *of_owner.entry(&one.owner).or_default() += 1);
+        let next = self.next()?;
+        let (mut found, mut later) = (Vec::new(), None);
+        for one in &next {
+            if silent.contains(&one.hook) || underway.iter().any(|other| other.hook == one.hook) {
+                continue;
             }
+            let many = of_owner.entry(&one.owner).or_default();
+            // Whoever has to wait for its own requests is looked at again when one of them has ended.
+            if *many >= UNDERWAY_PER_OWNER_MAX {
+                continue;
+            }
+            if one.due > now || found.len() == count {
+                later = Some(one.due);
+                break;
+            }
+            *many += 1;
+            found.push(self.whole(one)?);
         }
-        Ok(None)
+        Ok((found, later))
+    }
+
+    fn whole(&self, next: &Next) -> Result<Due, rusqlite::Error> {
+        let mut statement = self.db.prepare_cached(
+            "SELECT url, secret, event, body, tries FROM delivery JOIN hook ON hook.id = hook WHERE delivery.id = ?1",
+        )?;
+        statement.query_row([next.id], |row| {
+            let (url, secret, event) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            let (body, tries, owner) = (row.get(3)?, row.get(4)?, next.owner.clone());
+            Ok(Due { id: next.id, hook: next.hook, owner, url, secret, event, body, tries })
+        })
+    }
+
+    /// Removes webhooks with everything that waits for them, whoever's they are.
+    pub(super) fn remove_all(&mut self, ids: &[u64]) -> Result<(), rusqlite::Error> {
+        let transaction = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        for id in ids {
+            transaction.execute("DELETE FROM hook WHERE id = ?1", [id])?;
+            transaction.execute("DELETE FROM delivery WHERE hook = ?1", [id])?;
+        }
+        transaction.commit()
+    }
+
+    /// Removes all webhooks of an owner.
+    pub(super) fn remove_of(&mut self, owner: &str) -> Result<(), rusqlite::Error> {
+        let ids = {
+            let mut statement = self.db.prepare_cached("SELECT id FROM hook WHERE owner = ?1")?;
+            let ids = statement.query_map([owner], |row| row.get(0))?;
+            ids.collect::<Result<Vec<u64>, _>>()?
+        };
+        self.remove_all(&ids)
     }
 
     /// How many wait.
@@ -276,7 +353,9 @@ fn put(
 fn read_hook(row: &Row<'_>) -> Result<Hook, rusqlite::Error> {
     let events: String = row.get(2)?;
     let events = events.split(' ').filter_map(|word| word.parse().ok()).collect();
-    Ok(Hook { id: row.get(0)?, url: row.get(1)?, events, requester: row.get(3)?, created: row.get(4)?, of: None })
+    let token = row.get::<_, Option<u64>>(5)?.map(TokenId);
+    let (id, url, requester, created) = (row.get(0)?, row.get(1)?, row.get(3)?, row.get(4)?);
+    Ok(Hook { id, url, events, requester, created, token, of: None })
 }
 
 fn read_delivery(row: &Row<'_>) -> Result<DeliveryView, rusqlite::Error> {

@@ -1,9 +1,10 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-use super::store::Tried;
+use super::store::{Tried, UNDERWAY_PER_OWNER_MAX, Underway};
 use super::*;
 use gleaner_wire::api::JobState;
 use gleaner_wire::webhook::DeliveryState;
 use gleaner_wire::{Amount, JobId};
+use std::collections::HashSet;
 
 fn job(id: u64, requester: &str) -> JobSummary {
     JobSummary {
@@ -25,7 +26,7 @@ fn job(id: u64, requester: &str) -> JobSummary {
 
 fn hook(events: &[JobEvent], requester: Option<&str>) -> Hook {
     let (url, requester) = ("https://example.com/".to_owned(), requester.map(str::to_owned));
-    Hook { id: 0, url, events: events.to_vec(), requester, created: 5, of: None }
+    Hook { id: 0, url, events: events.to_vec(), requester, created: 5, token: None, of: None }
 }
 
 #[test]
@@ -49,9 +50,14 @@ fn an_event_waits_once_for_each_who_wants_it_and_survives_the_process() {
     let mut store = Store::open(&path).unwrap();
     assert_eq!((store.waiting().unwrap(), store.seen().unwrap()), (4, 101));
     assert_eq!(store.log(bobs, u64::MAX, 10).unwrap().len(), 1, "before it was made, or another's: not told");
-    let due = store.due(100, &[], 10).unwrap();
+    let none = HashSet::new();
+    let due = store.due(100, &[], &none, 10).unwrap().0;
     assert_eq!(due.iter().map(|due| due.hook).collect::<Vec<_>>(), [all, bobs], "one at a time for each");
-    assert!(store.due(99, &[], 10).unwrap().is_empty() && store.due(100, &[all, bobs], 10).unwrap().is_empty());
+    let (early, next) = store.due(99, &[], &none, 10).unwrap();
+    assert!(early.is_empty() && next == Some(100));
+    assert!(store.due(100, &[], &HashSet::from([all, bobs]), 10).unwrap().0.is_empty());
+    let underway = [Underway { hook: all, owner: "ada".to_owned() }];
+    assert_eq!(store.due(100, &underway, &none, 10).unwrap().0.len(), 1, "one at a time for each");
     let tried = Tried { state: DeliveryState::Delivered, at: 110, due: None, status: Some(204), error: None };
     store.tried(due[0].id, all, &tried).unwrap();
     assert_eq!(store.list("ada", 0, 10).unwrap()[0].waiting, 2);
@@ -69,4 +75,27 @@ fn nobody_has_more_webhooks_than_allowed() {
     }
     assert!(store.make("ada", "s", &hook(&JobEvent::ALL, None)).unwrap().is_none());
     assert!(store.make("bob", "s", &hook(&JobEvent::ALL, None)).unwrap().is_some());
+}
+
+#[test]
+fn whoever_answers_slowly_keeps_only_its_own_webhooks_waiting() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut store = Store::open(&dir.path().join("webhooks.db")).unwrap();
+    for _ in 0..store::PER_OWNER_MAX {
+        store.make("tarpit", "s", &hook(&JobEvent::ALL, None)).unwrap().unwrap();
+    }
+    let adas = store.make("ada", "s", &hook(&JobEvent::ALL, None)).unwrap().unwrap();
+    let hooks = store.hooks().unwrap();
+    // Far more of one owner's events are due, and for longer, than are looked at together.
+    let (others, last) = (hooks.len() - 1, hooks.len() - 1);
+    for id in 0..100 {
+        store.happened(&hooks[..others], &[(JobEvent::Done, Millis(20), job(id, "tarpit"))], 50).unwrap();
+    }
+    store.happened(&hooks[last..], &[(JobEvent::Done, Millis(20), job(900, "ada"))], 100).unwrap();
+    let due = store.due(200, &[], &HashSet::new(), 16).unwrap().0;
+    assert_eq!(due.iter().filter(|due| due.owner == "tarpit").count(), UNDERWAY_PER_OWNER_MAX);
+    assert!(due.iter().any(|due| due.hook == adas));
+    let underway: Vec<_> = due.into_iter().map(|due| Underway { hook: due.hook, owner: due.owner }).collect();
+    let (due, next) = store.due(200, &underway, &HashSet::new(), 16).unwrap();
+    assert!(due.is_empty() && next.is_none(), "all that is left waits for requests of its own owner");
 }

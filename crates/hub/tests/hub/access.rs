@@ -1,7 +1,7 @@
 //! Who may use what: every route of the table, asked by everybody there is, with what is theirs and what is not. What they
 //! are to be answered is written down in `access.txt`, apart from the table.
 use crate::people::Somebody;
-use crate::place::{Api, Place, array, gift};
+use crate::place::{Place, array, gift, pins};
 use crate::worker::Worker;
 use gleaner_accounts::token::{Asked, Scopes};
 use gleaner_accounts::{Accounts, Settings, Visit};
@@ -68,12 +68,30 @@ struct Actor {
     address: String,
 }
 
-/// What paths name. The job, its submission and the dataset are the requester's, the worker is the provider's.
+/// What paths name. The worker is the provider's, everything else is the requester's.
 struct Things {
     job: String,
     root: String,
     worker: String,
     submission: String,
+    webhook: String,
+    token: String,
+    session: String,
+    passkey: String,
+}
+
+impl Things {
+    /// The thing that is called `id` in a path.
+    fn id(&self, path: &str) -> &str {
+        let things = [
+            ("/api/v1/webhooks/", &self.webhook),
+            ("/api/v1/account/tokens/", &self.token),
+            ("/api/v1/account/sessions/", &self.session),
+            ("/api/v1/account/passkeys/", &self.passkey),
+        ];
+        let found = things.into_iter().find(|(start, _)| path.starts_with(start));
+        found.unwrap_or_else(|| panic!("what is the id in {path}?")).1
+    }
 }
 
 /// What each caller is to be answered, by method and path.
@@ -98,6 +116,7 @@ fn route(row: &Access) -> String {
 }
 
 fn path(row: &Access, things: &Things) -> String {
+    let id = if row.path.contains("{id}") { things.id(row.path) } else { "" };
     let path = row
         .path
         .replace("{job}", &things.job)
@@ -110,7 +129,7 @@ fn path(row: &Access, things: &Things) -> String {
         .replace("{address}", &format!("0x{}", "0".repeat(40)))
         .replace("{*path}", "file")
         .replace("{user}", "user")
-        .replace("{id}", "999")
+        .replace("{id}", id)
         .replace("{account}", "999")
         .replace("{token}", "999")
         .replace("{purpose}", "purpose")
@@ -118,12 +137,27 @@ fn path(row: &Access, things: &Things) -> String {
         .replace("{dispute}", "1")
         .replace("{round}", "1");
     assert!(!path.contains('{'), "{path} has something in it that this test does not know");
-    path
+    // Far enough that the list of its chunks is read.
+    if registers(row) { format!("{path}?kind=pushed&root_bytes=1&bytes=1") } else { path }
+}
+
+/// Whether it says what a dataset is made of.
+fn registers(row: &Access) -> bool {
+    row.method == "PUT" && row.path == "/api/v1/datasets/{root}"
 }
 
 /// Paths of things that nobody has.
 fn missing() -> Things {
-    Things { job: "4242".to_owned(), root: "ab".repeat(32), worker: "4242".to_owned(), submission: "f".repeat(32) }
+    Things {
+        job: "4242".to_owned(),
+        root: "ab".repeat(32),
+        worker: "4242".to_owned(),
+        submission: "f".repeat(32),
+        webhook: "4242".to_owned(),
+        token: "4242".to_owned(),
+        session: "f".repeat(16),
+        passkey: "AAAA".to_owned(),
+    }
 }
 
 /// A token for each scope.
@@ -167,7 +201,7 @@ async fn everybody(place: &Place) -> (Vec<Actor>, Things, Worker) {
     let provider = Somebody::sign_up(api, "provider", &["provider"]).await;
     let stranger = Somebody::sign_up(api, "stranger", &["requester", "provider"]).await;
     let operator = Somebody::sign_up(api, "the-operator", &["operator", "requester", "provider"]).await;
-    let (things, worker) = things(&requester, &provider).await;
+    let (things, worker) = things(place, &requester, &provider).await;
     let all = json!({ "read": true, "submit": true, "provide": true, "spend": "1" });
     let mut everybody = vec![Somebody::nobody(api), Somebody::with_token(api, &"0".repeat(64))];
     everybody.extend(ended(place).await);
@@ -186,8 +220,27 @@ async fn everybody(place: &Place) -> (Vec<Actor>, Things, Worker) {
     (actors.collect(), things, worker)
 }
 
-/// A job and a dataset of one account, a worker of another.
-async fn things(requester: &Somebody, provider: &Somebody) -> (Things, Worker) {
+/// A passkey of an account that nobody has the key of.
+fn add_passkey(place: &Place, account: &str) -> String {
+    let accounts = rusqlite::Connection::open(place.dir().join("accounts.db")).unwrap();
+    let query = "INSERT INTO passkey (id, account, algorithm, public, sign_count, label, made_ms) \
+                 SELECT x'010203', id, -7, x'04', 0, 'a phone', 0 FROM account WHERE name = ?1";
+    assert_eq!(accounts.execute(query, [account]).unwrap(), 1);
+    "AQID".to_owned()
+}
+
+/// A job, a dataset and what belongs to an account of one, a worker of another.
+async fn things(place: &Place, requester: &Somebody, provider: &Somebody) -> (Things, Worker) {
+    let token = requester.make_token(&json!({ "read": true })).await["token"]["id"].to_string();
+    // Another session than the one that asks.
+    Somebody::sign_in(&place.api, "requester").await;
+    let sessions = requester.json("/api/v1/account/sessions").await;
+    let other = sessions["items"].as_array().unwrap().iter().find(|session| session["current"] == false).unwrap();
+    let session = other["id"].as_str().unwrap().to_owned();
+    let passkey = add_passkey(place, "requester");
+    let (status, made) = requester.post("/api/v1/webhooks", &json!({ "url": "https://example.com/" })).await;
+    assert_eq!(status, StatusCode::CREATED, "{made}");
+    let webhook = made["id"].as_u64().unwrap().to_string();
     let api = requester.token(&json!({ "read": true, "submit": true, "spend": "10" })).await.as_api();
     let program = api.store(b"a program").await;
     let sent = api.send(&array(3, &program.to_string()), 7).await;
@@ -200,8 +253,8 @@ async fn things(requester: &Somebody, provider: &Somebody) -> (Things, Worker) {
     let kept = api.put(&put).body(root.id.0.to_vec()).send().await.unwrap();
     assert_eq!(kept.status(), StatusCode::CREATED);
     let worker = Worker::join_with_token(&provider.token(&json!({ "provide": true })).await.as_api(), 1).await;
-    let things =
-        Things { job, root: root.id.to_string(), worker: worker.id.to_string(), submission: format!("{:032x}", 7) };
+    let (root, submission) = (root.id.to_string(), format!("{:032x}", 7));
+    let things = Things { job, root, worker: worker.id.to_string(), submission, webhook, token, session, passkey };
     (things, worker)
 }
 
@@ -237,14 +290,19 @@ fn answered(row: &Access, actor: &Actor, wanted: char, status: StatusCode, body:
     if let Some((cell, _, of)) = REFUSALS.iter().find(|(_, word, _)| *word == code) {
         return (*of == status).then_some(*cell);
     }
-    let things = ["there is no job ", "there is no dataset ", "there is no worker ", "there is no submission "];
-    let not_there = status == StatusCode::NOT_FOUND && things.iter().any(|words| detail.starts_with(words));
+    let things =
+        ["job ", "dataset ", "worker ", "submission ", "webhook ", "such token", "such session", "such passkey"];
+    let is_of_path = |word: &&str| !word.starts_with("such ") || row.path.ends_with("{id}");
+    let not_there = |word: &str| detail.strip_prefix("there is no ").is_some_and(|rest| rest.starts_with(word));
+    let not_there =
+        status == StatusCode::NOT_FOUND && things.iter().filter(|word| is_of_path(word)).any(|word| not_there(word));
     (code != "cross-site").then_some(if not_there { NOT_THERE } else { THROUGH })
 }
 
 /// Routes after which an actor is signed out, or has lost what others are asked with.
 fn ends_something(row: &Access) -> bool {
-    row.method == "DELETE" && ["/api/v1/session", "/api/v1/machines/{worker}"].contains(&row.path)
+    let ended = ["/api/v1/session", "/api/v1/machines/{worker}", "/api/v1/account/sessions"];
+    row.method == "DELETE" && (ended.contains(&row.path) || row.path.ends_with("/{id}"))
         || row.path.ends_with("/cancel")
         || row.path.ends_with("/remove")
 }
@@ -280,21 +338,37 @@ async fn every_route_answers_everybody_as_it_is_written() {
                 if found != Some(*wanted) && !gone {
                     wrongs.push(format!("{} for {}: {status} {body} instead of `{wanted}`", route(row), actor.name));
                 }
+                if registers(row) {
+                    assert_eq!(pins(place.dir(), &things.root), 1, "{} lets go of what is kept", actor.name);
+                }
             }
         }
         if !through {
-            unharmed(&place.api, &things).await;
+            unharmed(&place, &actors, &things).await;
         }
     }
     assert!(wrongs.is_empty(), "{} answers are wrong:\n{}", wrongs.len(), wrongs.join("\n"));
 }
 
 /// Nobody who was refused has changed anything.
-async fn unharmed(api: &Api, things: &Things) {
+async fn unharmed(place: &Place, actors: &[Actor], things: &Things) {
+    let api = &place.api;
     let job = api.json(&format!("/api/v1/jobs/{}", things.job)).await;
     assert_eq!(job["state"], "running", "{job}");
-    assert_eq!(api.json("/api/v1/datasets").await.as_array().unwrap().len(), 1);
+    assert_eq!(api.json("/api/v1/datasets").await["items"].as_array().unwrap().len(), 1);
+    assert_eq!(pins(place.dir(), &things.root), 1);
     assert_ne!(api.json(&format!("/api/v1/workers/{}", things.worker)).await["state"], "paused");
+    let owner = actors.iter().find(|actor| actor.name == "the requester's session").unwrap();
+    for (path, id) in [
+        ("/api/v1/webhooks", &things.webhook),
+        ("/api/v1/account/tokens", &things.token),
+        ("/api/v1/account/sessions", &things.session),
+        ("/api/v1/account/passkeys", &things.passkey),
+    ] {
+        let listed = owner.who.json(path).await;
+        let is_there = |item: &Value| item["id"].to_string().trim_matches('"') == id;
+        assert!(listed["items"].as_array().unwrap().iter().any(is_there), "{path} has lost {id}: {listed}");
+    }
 }
 
 #[tokio::test]
@@ -316,6 +390,8 @@ async fn what_is_not_yours_answers_like_what_is_not_there() {
             let text = body["detail"].as_str().unwrap_or_default();
             let text = text.replace(&things.root, &nothing.root);
             let same = |from: &str, to: &str, text: String| text.replace(&format!(" {from} "), &format!(" {to} "));
+            let webhook = |things: &Things| format!("webhook {}", things.webhook);
+            let text = text.replace(&webhook(&things), &webhook(&nothing));
             let text = same(&things.job, &nothing.job, same(&things.worker, &nothing.worker, text));
             body["detail"] = Value::String(text);
             assert_eq!((status, &body), (missing_status, &missing_body), "{} {}", row.method, row.path);
@@ -347,7 +423,7 @@ async fn no_other_page_changes_anything_or_listens_whoever_is_signed_in() {
             assert_eq!(body["code"], "cross-site", "{} {}", row.method, row.path);
         }
     }
-    unharmed(&place.api, &things).await;
+    unharmed(&place, &actors, &things).await;
 }
 
 /// What a room beside the hub needs, and what everybody is answered there: GET, then POST.

@@ -1,8 +1,9 @@
 //! Chunks, datasets and wrapped keys over HTTP.
-use crate::place::{Api, Place, array, config, gift};
+use crate::people::Somebody;
+use crate::place::{Api, Place, array, config, gift, pins};
 use crate::worker::Worker;
 use gleaner_core::Params;
-use gleaner_wire::api::{CheckView, DatasetView, KeysView, KeysWanted};
+use gleaner_wire::api::{CheckView, DatasetsPage, KeysView, KeysWanted};
 use gleaner_wire::{BlobRef, ByteSize, WorkerKey};
 use reqwest::StatusCode;
 use serde_json::{Value, json};
@@ -27,7 +28,8 @@ async fn a_dataset_is_kept_once_all_of_it_is_there_and_removed_on_demand() {
     assert!(given.status().is_success());
     assert_eq!(register(&place.api, "pushed", &chunks).await, StatusCode::CREATED);
     place.kill_and_start().await;
-    let listed: Vec<DatasetView> = serde_json::from_value(place.api.json("/api/v1/datasets").await).unwrap();
+    let listed: DatasetsPage = serde_json::from_value(place.api.json("/api/v1/datasets").await).unwrap();
+    let listed = listed.items;
     assert_eq!(listed.len(), 1);
     assert_eq!((listed[0].chunks, listed[0].held, listed[0].kind.as_str()), (3, 3, "pushed"));
     let root = BlobRef::of(b"root").id;
@@ -145,4 +147,110 @@ async fn keys_reach_the_worker_that_got_the_task_and_nobody_else() {
     let other = WorkerKey([9; 32]);
     let none = place.api.get(&format!("/api/v1/jobs/{job}/keys/0?receiver={other}")).send().await.unwrap();
     assert_eq!(none.status(), StatusCode::NOT_FOUND);
+}
+
+/// Says of a root what is said of it, in the name of whoever asks.
+async fn say(api: &Api, path: &str, body: Vec<u8>) -> (StatusCode, Value) {
+    let response = api.put(path).body(body).send().await.unwrap();
+    (response.status(), response.json().await.unwrap_or_default())
+}
+
+async fn requester(api: &Api, name: &str) -> Api {
+    let scopes = json!({ "read": true, "submit": true, "spend": "10" });
+    Somebody::sign_up(api, name, &["requester"]).await.token(&scopes).await.as_api()
+}
+
+#[tokio::test]
+async fn nobody_lets_go_of_anothers_dataset_and_a_broken_list_of_nothing() {
+    let place = Place::new().await;
+    let (owner, thief) = (requester(&place.api, "owner").await, requester(&place.api, "thief").await);
+    let chunks: [&[u8]; 3] = [b"root", b"one", b"two"];
+    owner.post("/api/v1/chunks").body(gift(&chunks)).send().await.unwrap();
+    assert_eq!(register(&owner, "pushed", &chunks).await, StatusCode::CREATED);
+    let root = BlobRef::of(b"root").id.to_string();
+    assert_eq!(pins(place.dir(), &root), 3);
+    let path = |kind: &str| format!("/api/v1/datasets/{root}?kind={kind}&root_bytes=1&bytes=1");
+    let foreign = [ids(&[b"root"]), vec![9; 32]].concat();
+    for body in [vec![], foreign.clone(), ids(&[b"one"]), vec![1, 2, 3], ids(&[b"root"])] {
+        let (status, problem) = say(&thief, &path("pushed"), body).await;
+        assert_eq!((status, problem["code"].as_str()), (StatusCode::CONFLICT, Some("in-use")), "{problem}");
+        assert_eq!(pins(place.dir(), &root), 3);
+    }
+    // A worker leaves what it likes as a result of its own job, and changes nothing of what is another's.
+    let mut worker = Worker::join(&place.api, 1).await;
+    let job = thief.submit_array(1, 5).await.job;
+    worker.starts().await;
+    let of_worker = Api { token: worker.token.clone(), ..place.api.clone() };
+    for body in [vec![], foreign.clone(), ids(&[b"root"])] {
+        let (status, problem) = say(&of_worker, &format!("{}&job={job}", path("output")), body).await;
+        assert_ne!(status, StatusCode::FORBIDDEN, "it works on it: {problem}");
+        assert_eq!(pins(place.dir(), &root), 3);
+    }
+    // Its owner's own mistakes cost nothing either.
+    for body in [vec![], foreign, vec![1, 2, 3]] {
+        assert!(say(&owner, &path("pushed"), body).await.0.is_client_error());
+        assert_eq!(pins(place.dir(), &root), 3);
+    }
+    let view = owner.json(&format!("/api/v1/datasets/{root}")).await;
+    assert_eq!((&view["held"], &view["owner"]), (&json!(3), &json!("@owner")));
+}
+
+#[tokio::test]
+async fn an_account_keeps_no_more_than_its_share_and_hears_what_to_do() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut config = config(dir.path(), Params::default());
+    config.data_bytes_max = ByteSize(6_000_000);
+    let hub = gleaner_hub::start(config).await.unwrap();
+    let api = Api::of(&hub);
+    let (owner, other) = (requester(&api, "owner").await, requester(&api, "other").await);
+    let (first, second) = (vec![1; 900_000], vec![2; 700_000]);
+    owner.store(&first).await;
+    assert_eq!(register(&owner, "pushed", &[&first]).await, StatusCode::CREATED);
+    // A quarter is 1.5 MB, whatever somebody says of the size.
+    let refused = owner.post("/api/v1/chunks").body(gift(&[&second])).send().await.unwrap();
+    assert_eq!(refused.status(), StatusCode::INSUFFICIENT_STORAGE);
+    assert!(refused.text().await.unwrap().contains("remove datasets"));
+    other.store(&second).await;
+    let root = BlobRef::of(&second).id;
+    let (status, problem) =
+        say(&owner, &format!("/api/v1/datasets/{root}?kind=pushed&root_bytes=1&bytes=1"), ids(&[&second])).await;
+    assert_eq!((status, problem["code"].as_str()), (StatusCode::INSUFFICIENT_STORAGE, Some("over-quota")), "{problem}");
+    let detail = problem["detail"].as_str().unwrap();
+    assert!(detail.contains("keeps 900000 of at most 1500000 bytes") && detail.contains("remove datasets"), "{detail}");
+    // The same in its name, as the desk says it.
+    let named = api.put(&format!("/api/v1/datasets/{root}?kind=input&root_bytes=1&bytes=1"));
+    let named = named.header("gleaner-requester", "@owner").body(ids(&[&second])).send().await.unwrap();
+    assert_eq!(named.status(), StatusCode::INSUFFICIENT_STORAGE);
+    assert_eq!(pins(dir.path(), &root.to_string()), 0);
+    let removed = owner.post(&format!("/api/v1/datasets/{}/remove", BlobRef::of(&first).id)).send().await.unwrap();
+    assert_eq!(removed.status(), StatusCode::NO_CONTENT);
+    owner.store(&second).await;
+    assert_eq!(register(&owner, "pushed", &[&second]).await, StatusCode::CREATED);
+    hub.stop().await;
+}
+
+#[tokio::test]
+async fn lists_of_datasets_are_pages_that_follow_each_other() {
+    let place = Place::new().await;
+    for name in [&b"one"[..], b"two", b"three"] {
+        place.api.store(name).await;
+        assert_eq!(register(&place.api, "pushed", &[name]).await, StatusCode::CREATED);
+    }
+    let (mut found, mut path) = (Vec::new(), "/api/v1/datasets?limit=2".to_owned());
+    loop {
+        let page: DatasetsPage = serde_json::from_value(place.api.json(&path).await).unwrap();
+        assert!(page.items.len() <= 2);
+        found.extend(page.items.into_iter().map(|view| view.data.root.id.to_string()));
+        let Some(next) = page.next else { break };
+        path = format!("/api/v1/datasets?limit=2&cursor={next}");
+    }
+    found.sort();
+    found.dedup();
+    assert_eq!(found.len(), 3);
+    for wrong in ["limit=0", "limit=1001", "cursor=elsewhere", "colour=red"] {
+        let answer = place.api.get(&format!("/api/v1/datasets?{wrong}")).send().await.unwrap();
+        assert_eq!(answer.status(), StatusCode::BAD_REQUEST, "{wrong}");
+        let problem: Value = answer.json().await.unwrap();
+        assert_eq!(problem["at"].as_str(), wrong.split('=').next(), "{problem}");
+    }
 }

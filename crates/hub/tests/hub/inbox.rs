@@ -10,7 +10,7 @@ use gleaner_data::tree::Case;
 use gleaner_data::unpack;
 use gleaner_hub::Hub;
 use gleaner_wire::ByteSize;
-use gleaner_wire::api::DatasetView;
+use gleaner_wire::api::{DatasetView, DatasetsPage};
 use reqwest::StatusCode;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -23,8 +23,8 @@ fn label(name: &str) -> String {
 }
 
 async fn listed(api: &Api, name: &str) -> Vec<DatasetView> {
-    let all: Vec<DatasetView> = serde_json::from_value(api.json("/api/v1/datasets").await).unwrap();
-    all.into_iter().filter(|view| view.label == label(name) && view.kind == "pushed").collect()
+    let all: DatasetsPage = serde_json::from_value(api.json("/api/v1/datasets").await).unwrap();
+    all.items.into_iter().filter(|view| view.label == label(name) && view.kind == "pushed").collect()
 }
 
 /// How far an upload is, and why.

@@ -1,8 +1,10 @@
 //! Live events.
+use crate::people::{Shows, Somebody};
 use crate::place::{Api, PATIENCE, Place};
 use crate::worker::Worker;
 use futures_util::StreamExt;
 use gleaner_wire::api::Live;
+use serde_json::json;
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
@@ -55,4 +57,20 @@ async fn nobody_listens_without_a_token() {
     let place = Place::new().await;
     let url = format!("{}/api/v1/events", place.api.url.replace("http:", "ws:"));
     assert!(connect_async(url).await.is_err());
+}
+
+#[tokio::test]
+async fn whoever_is_no_operator_any_more_hears_nothing() {
+    let place = Place::new().await;
+    let operator = Somebody::sign_up(&place.api, "the-operator", &["operator", "requester"]).await;
+    let Shows::Session { cookie, .. } = &operator.shows else { panic!("no session") };
+    let url = format!("{}/api/v1/events", place.api.url.replace("http:", "ws:"));
+    let mut request = url.into_client_request().unwrap();
+    request.headers_mut().insert("cookie", cookie.parse().unwrap());
+    let mut socket = connect_async(request).await.unwrap().0;
+    let id = operator.json("/api/v1/session").await["account"]["id"].to_string();
+    let roles = place.api.put(&format!("/api/v1/accounts/{id}/roles")).json(&json!({ "roles": ["requester"] }));
+    assert!(roles.send().await.unwrap().status().is_success());
+    let ends = async { while let Some(Ok(Message::Text(_))) = socket.next().await {} };
+    tokio::time::timeout(PATIENCE, ends).await.expect("the hub hangs up");
 }

@@ -157,3 +157,19 @@ async fn a_worker_that_is_paid_to_an_accounts_wallet_is_among_its_machines() {
     assert_eq!(stranger.json("/api/v1/machines").await["items"], json!([]));
     assert_eq!(owner.delete("/api/v1/machines/0").await, StatusCode::CONFLICT, "it has not claimed it");
 }
+
+#[tokio::test]
+async fn a_key_of_one_newcomer_is_not_in_the_way_of_another() {
+    let court = Court::new().await;
+    for words in ["a newcomer", "another newcomer"] {
+        let newcomer = json!({ "account": Account::from_words(words).address().to_string().to_lowercase() });
+        let ask = || {
+            let request = court.api.client.post(format!("{}/api/v1/faucet", court.api.url));
+            request.header("idempotency-key", "the-same").json(&newcomer).send()
+        };
+        assert_eq!(ask().await.unwrap().status(), StatusCode::OK, "{words}");
+        let again = ask().await.unwrap();
+        assert_eq!(again.status(), StatusCode::OK, "{words}");
+        assert_eq!(again.headers()["idempotency-replayed"], "true");
+    }
+}

@@ -80,6 +80,13 @@ impl Place {
     }
 }
 
+/// How many chunks the hub in this folder keeps for a dataset, as its own index has it.
+pub fn pins(dir: &Path, root: &str) -> u64 {
+    let index = rusqlite::Connection::open(dir.join("chunks").join("index.db")).unwrap();
+    let query = "SELECT count(*) FROM pin JOIN owner ON owner.number = pin.owner WHERE owner.name = ?1";
+    index.query_row(query, [format!("data:{root}")], |row| row.get(0)).unwrap()
+}
+
 pub fn config(dir: &Path, params: Params) -> Config {
     Config { params, ..Config::new(dir, "127.0.0.1:0".parse().unwrap()) }
 }

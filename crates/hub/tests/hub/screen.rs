@@ -267,7 +267,7 @@ async fn an_answer_may_come_as_a_dataset_and_is_not_kept_for_long() {
     let (more, _, _) = pass(&place.api, &mut worker, 1).await;
     assert!(more > 0, "the answer was right, and another round came");
     let kept = place.api.json("/api/v1/datasets").await;
-    let kept = kept.as_array().unwrap();
+    let kept = kept["items"].as_array().unwrap();
     assert_eq!(kept.len(), 1, "{kept:?}");
     let hours = (kept[0]["until_ms"].as_u64().unwrap() - kept[0]["made_ms"].as_u64().unwrap()) / 3_600_000;
     assert_eq!(hours, 1);

@@ -315,6 +315,71 @@ async fn codes_of_the_second_factor_are_good_once() {
     assert_eq!(status, StatusCode::UNAUTHORIZED);
 }
 
+/// A session of some time ago, as a thief finds it in a browser.
+fn old_session(place: &Place, name: &str, ago_ms: u64) -> Somebody {
+    let accounts = Accounts::open(place.dir(), Settings::default()).unwrap();
+    let then = Visit { now: Millis(now_ms() - ago_ms), address: None };
+    let signed = accounts.sign_in(then, name, &Secret::new(PASSPHRASE), None).unwrap();
+    let (cookie, csrf) =
+        (format!("gleaner={}", signed.session.token.expose()), signed.session.csrf.expose().to_owned());
+    Somebody { api: place.api.clone(), shows: Shows::Session { cookie, csrf } }
+}
+
+#[tokio::test]
+async fn a_stolen_session_gets_no_other_way_in() {
+    let place = Place::new().await;
+    let owner = Somebody::sign_up(&place.api, "owner", &ACCOUNTS).await;
+    let wallet = Wallet(Account::from_words("a thief's wallet"));
+    let stolen = old_session(&place, "owner", 11 * 60 * 1000);
+    assert!(is_signed_in(&stolen).await);
+    let message = wallet.challenge(&place.api).await;
+    let signed = json!({ "message": message, "signature": wallet.sign(&message) });
+    for (path, said) in [
+        ("/api/v1/account/passkeys/challenge", json!({})),
+        ("/api/v1/account/wallets", signed.clone()),
+        ("/api/v1/account/totp", json!({})),
+    ] {
+        let (status, body) = stolen.post(path, &said).await;
+        assert_eq!((status, body["code"].as_str()), (StatusCode::FORBIDDEN, Some("fresh-sign-in")), "{path}: {body}");
+        assert!(body["detail"].as_str().unwrap().contains("sign in again"), "{body}");
+    }
+    assert_eq!(show_signed(&place.api, &message, signed["signature"].as_str().unwrap()).await.0, StatusCode::OK);
+    assert_eq!(owner.json("/api/v1/account/wallets").await["items"], json!([]), "it has an account of its own by that");
+    // Whoever has just signed in may.
+    let mine = Wallet(Account::from_words("the owner's wallet"));
+    let message = mine.challenge(&place.api).await;
+    let signed = json!({ "message": message, "signature": mine.sign(&message) });
+    assert_eq!(owner.post("/api/v1/account/wallets", &signed).await.0, StatusCode::NO_CONTENT);
+    let soon = old_session(&place, "owner", 9 * 60 * 1000);
+    assert_eq!(soon.post("/api/v1/account/totp", &json!({})).await.0, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn an_operators_reset_puts_a_thief_out_who_had_made_themselves_at_home() {
+    let place = Place::new().await;
+    let owner = Somebody::sign_up(&place.api, "owner", &ACCOUNTS).await;
+    let wallet = Wallet(Account::from_words("a thief's wallet"));
+    let message = wallet.challenge(&place.api).await;
+    let signed = json!({ "message": message, "signature": wallet.sign(&message) });
+    assert_eq!(owner.post("/api/v1/account/wallets", &signed).await.0, StatusCode::NO_CONTENT);
+    let token = owner.token(&json!({ "read": true })).await;
+    let (status, _) = owner.post("/api/v1/webhooks", &json!({ "url": "https://example.com/" })).await;
+    assert_eq!(status, StatusCode::CREATED);
+    let id = owner.json("/api/v1/session").await["account"]["id"].to_string();
+    let reset = place.api.post(&format!("/api/v1/accounts/{id}/passphrase")).json(&json!({})).send().await.unwrap();
+    let passphrase = reset.json::<Value>().await.unwrap()["passphrase"].as_str().unwrap().to_owned();
+    assert!(!is_signed_in(&owner).await && !is_signed_in(&token).await);
+    let message = wallet.challenge(&place.api).await;
+    let (status, body) = show_signed(&place.api, &message, &wallet.sign(&message)).await;
+    assert!(status.is_client_error(), "the wallet signs nobody in: {body}");
+    let said = json!({ "name": "owner", "passphrase": passphrase });
+    let response = Somebody::nobody(&place.api).ask(Method::POST, "/api/v1/session").json(&said).send().await.unwrap();
+    let again = Somebody::let_in(&place.api, response).await;
+    for path in ["/api/v1/account/wallets", "/api/v1/account/tokens", "/api/v1/account/passkeys", "/api/v1/webhooks"] {
+        assert_eq!(again.json(path).await["items"], json!([]), "{path}");
+    }
+}
+
 /// What is told to somebody who tries to come in, but for how long they have to wait.
 async fn told(api: &Api, name: &str, passphrase: &str) -> (u16, bool, Value, Value) {
     let said = json!({ "name": name, "passphrase": passphrase });

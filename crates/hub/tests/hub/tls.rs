@@ -66,6 +66,17 @@ fn der(pem: &str) -> Vec<u8> {
 }
 
 #[tokio::test]
+async fn an_encrypted_hub_tells_when_its_certificate_ends() {
+    let place = Encrypted::start().await;
+    let metrics = place.client().get(place.url("/metrics")).send().await.unwrap().text().await.unwrap();
+    let told = metrics.lines().find_map(|line| line.strip_prefix("gleaner_tls_certificate_expires_seconds "));
+    let pem = std::fs::read_to_string(&place.files.certificate).unwrap();
+    let der = der(&pem);
+    let (_, certificate) = x509_parser::parse_x509_certificate(&der).unwrap();
+    assert_eq!(told.unwrap(), certificate.validity().not_after.timestamp().to_string());
+}
+
+#[tokio::test]
 async fn an_encrypted_hub_keeps_browsers_and_their_cookies_to_encryption() {
     let place = Encrypted::start().await;
     assert_eq!(place.hub.url(), format!("https://{}", place.hub.address()));

@@ -1,5 +1,6 @@
 //! Webhooks against a real server on this machine: signed, tried again, not lost, and not sent where they must not go.
-use crate::place::{PATIENCE, Place};
+use crate::people::Somebody;
+use crate::place::{Api, PATIENCE, Place};
 use crate::worker::Worker;
 use axum::Router;
 use axum::body::Bytes;
@@ -227,4 +228,107 @@ async fn an_allowance_that_was_taken_back_holds_for_what_waits() {
         }
     };
     tokio::time::timeout(PATIENCE, looking).await.expect("it is refused");
+}
+
+const ALL: &str = "/api/v1/webhooks";
+
+async fn account(place: &Place, name: &str) -> (Somebody, Api) {
+    let account = Somebody::sign_up(&place.api, name, &["requester"]).await;
+    let token = account.token(&json!({ "read": true, "submit": true, "spend": "10" })).await;
+    (account, token.as_api())
+}
+
+/// Waits until somebody has so many webhooks.
+async fn has_webhooks(who: &Somebody, count: usize) {
+    let looking = async {
+        while who.json(ALL).await["items"].as_array().unwrap().len() != count {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, looking).await.expect("so many");
+}
+
+#[tokio::test]
+async fn an_accounts_webhook_hears_of_its_own_jobs_and_is_nobody_elses() {
+    let place = Place::with_private_webhooks().await;
+    let ((ada, ada_api), (bob, bob_api)) = (account(&place, "ada").await, account(&place, "bob").await);
+    let operator = Somebody::sign_up(&place.api, "the-operator", &["operator", "requester"]).await;
+    let (mut adas, mut bobs, mut operators) = (Server::start().await, Server::start().await, Server::start().await);
+    let wants = |server: &Server| json!({ "url": server.url(), "events": ["job.submitted"] });
+    let (status, made) = ada.post(ALL, &wants(&adas)).await;
+    assert_eq!(status, 201, "{made}");
+    assert_eq!(bob.post(ALL, &wants(&bobs)).await.0, 201);
+    // Also if somebody names another's requester.
+    let named = json!({ "url": bobs.url(), "events": ["job.submitted"], "requester": "@ada" });
+    assert_eq!(bob.post(ALL, &named).await.0, 201);
+    assert_eq!(operator.post(ALL, &wants(&operators)).await.0, 201);
+    let of_ada = ada_api.submit_array(1, 1).await.job;
+    assert_eq!(adas.next().await.message().job.id, of_ada);
+    let of_bob = bob_api.submit_array(1, 2).await.job;
+    let heard = bobs.next().await.message().job;
+    assert_eq!((heard.id, heard.requester.as_str()), (of_bob, "@bob"), "nothing came of ada's before");
+    // What is put down for the operator's account is put down before this, its own.
+    let of_operator = operator.token(&json!({ "read": true, "submit": true, "spend": "10" })).await.as_api();
+    let own = of_operator.submit_array(1, 3).await.job;
+    assert_eq!(operators.next().await.message().job.id, own, "a role is no reason to hear of everybody's jobs");
+    let id = made["id"].as_u64().unwrap();
+    for other in [&bob, &operator] {
+        assert!(!other.json(ALL).await.to_string().contains(&adas.url()));
+        assert_eq!(other.delete(&format!("{ALL}/{id}")).await, 404);
+        let log = other.ask(reqwest::Method::GET, &format!("{ALL}/{id}/deliveries")).send().await.unwrap();
+        assert_eq!(log.status(), 404);
+    }
+    assert_eq!(ada.delete(&format!("{ALL}/{id}")).await, 204);
+}
+
+#[tokio::test]
+async fn a_webhook_goes_with_the_token_that_made_it() {
+    let place = Place::with_private_webhooks().await;
+    let (ada, api) = account(&place, "ada").await;
+    let mut server = Server::start().await;
+    let wants = json!({ "url": server.url(), "events": ["job.submitted"] });
+    let submits = ada.token(&json!({ "submit": true })).await;
+    let (status, problem) = submits.post(ALL, &wants).await;
+    assert_eq!((status.as_u16(), problem["code"].as_str()), (403, Some("scope")), "it would hear what it may not read");
+    let made = ada.make_token(&json!({ "read": true, "submit": true })).await;
+    let token = Somebody::with_token(&place.api, made["text"].as_str().unwrap());
+    assert_eq!(token.post(ALL, &wants).await.0, 201);
+    api.submit_array(1, 1).await;
+    server.next().await;
+    let revoked = ada.delete(&format!("/api/v1/account/tokens/{}", made["token"]["id"])).await;
+    assert_eq!(revoked, 204);
+    has_webhooks(&ada, 0).await;
+    // One that was made in a session stays, and what comes next is for that one alone.
+    let other = json!({ "url": server.url(), "events": ["job.submitted"] });
+    assert_eq!(ada.post(ALL, &other).await.0, 201);
+    let second = api.submit_array(1, 2).await.job;
+    let third = api.submit_array(1, 3).await.job;
+    let mut told = [server.next().await.message().job.id, server.next().await.message().job.id];
+    told.sort();
+    assert_eq!(told, [second, third]);
+}
+
+#[tokio::test]
+async fn a_suspended_accounts_webhook_hears_nothing_until_it_is_readmitted() {
+    let place = Place::with_private_webhooks().await;
+    let (ada, api) = account(&place, "ada").await;
+    let mut server = Server::start().await;
+    assert_eq!(ada.post(ALL, &json!({ "url": server.url() })).await.0, 201);
+    let first = api.submit_array(1, 1).await.job;
+    assert_eq!(server.next().await.message().job.id, first);
+    let id = ada.json("/api/v1/session").await["account"]["id"].to_string();
+    let suspended = place.api.post(&format!("/api/v1/accounts/{id}/suspend")).send().await.unwrap();
+    assert_eq!(suspended.status(), 200);
+    let cancelled = place.api.post(&format!("/api/v1/jobs/{first}/cancel")).send().await.unwrap();
+    assert!(cancelled.status().is_success());
+    // The operator's own webhook has heard of it, so it was put down for everybody who may hear of it.
+    let mut operators = Server::start().await;
+    make(&place, &json!({ "url": operators.url() })).await;
+    let other = place.api.submit_array(1, 9).await.job;
+    assert_eq!(operators.next().await.message().job.id, other);
+    assert!(server.arrived.try_recv().is_err(), "nothing is told of a suspended account's jobs");
+    let readmitted = place.api.post(&format!("/api/v1/accounts/{id}/readmit")).send().await.unwrap();
+    assert_eq!(readmitted.status(), 200);
+    let ada = Somebody::sign_in(&place.api, "ada").await;
+    has_webhooks(&ada, 1).await;
 }

@@ -27,7 +27,7 @@ fn ideal(world: &World, rate: f64) -> f64 {
 /// connection is closed, and what it had brought is kept.
 fn assert_twice_is_bounded(world: &World, fetcher: usize) {
     let (twice, total) = (world.twice(fetcher), world.total());
-    assert!(twice <= (total / 50).max(2 * TWICE_BYTES_MIN), "{twice} of {total} arrived twice");
+    assert!(twice <= (total / 50).max(3 * TWICE_BYTES_MIN), "{twice} of {total} arrived twice");
 }
 
 #[test]
@@ -150,11 +150,12 @@ proptest! {
         uplinks in proptest::collection::vec(any_uplink(), 0..6), rate in 500_000.0..20e6_f64, chunks in 20..600_usize,
     ) {
         let honest = Uplink::new(rate, 20);
+        let others = f64::from(u32::try_from(uplinks.len()).expect("few"));
         let all: Vec<Uplink> = uplinks.into_iter().chain([honest]).collect();
         let (world, fetcher, done) = single(&all, chunks);
         assert_twice_is_bounded(&world, fetcher);
-        // The honest one alone would take this long; silences may each cost their pauses on top.
+        // The honest one alone would take this long; what another has in its hands when it falls silent may cost a pause more.
         let alone = ideal(&world, rate);
-        prop_assert!(done.as_secs_f64() < alone * 1.2 + 3.0, "took {:?}, one source alone {:.2} s", done, alone);
+        prop_assert!(done.as_secs_f64() < alone * 1.2 + 2.0 + others, "took {:?}, one source alone {:.2} s", done, alone);
     }
 }

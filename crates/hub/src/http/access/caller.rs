@@ -109,6 +109,17 @@ impl Asking {
         }
     }
 
+    /// Whose keys of requests they use: nobody else's are in the way of theirs.
+    pub(crate) fn keyring(&self) -> String {
+        match self {
+            Self::Nobody | Self::Forged => "nobody".to_owned(),
+            Self::Operator => "operator".to_owned(),
+            Self::Worker(Caller::Worker(worker, _)) => format!("worker {worker}"),
+            Self::Worker(Caller::Operator | Caller::Account(_)) => "worker".to_owned(),
+            Self::Person(person) => format!("account {}", person.account.id),
+        }
+    }
+
     /// The account, if it is one.
     pub(crate) fn person(&self) -> Option<&Arc<Person>> {
         match self {
@@ -130,17 +141,21 @@ pub(super) async fn identify(
         return by_token(shared, headers, visit).await;
     }
     let Some(token) = cookie::read(headers, https) else { return Ok(Asking::Nobody) };
-    let csrf = headers.get(CSRF).and_then(|value| value.to_str().ok()).map(str::to_owned);
-    let safe = method.is_safe();
-    let found = shared.people.ask(move |accounts| {
-        let Some(signed) = accounts.session(visit, &token)? else { return Ok(Asking::Nobody) };
-        if !safe && !csrf.is_some_and(|csrf| accounts.is_csrf(&token, &csrf)) {
-            return Ok(Asking::Forged);
+    let people = &shared.people;
+    let signed = match people.recall(|accounts| accounts.recall_session(visit, &token)) {
+        Some(signed) => Some(signed),
+        None => {
+            let token = token.clone();
+            people.ask(move |accounts| accounts.session(visit, &token)).await?
         }
-        let via = Via::Session(signed.session, token);
-        Ok(Asking::Person(Arc::new(Person { account: signed.account, via })))
-    });
-    Ok(found.await?)
+    };
+    let Some(signed) = signed else { return Ok(Asking::Nobody) };
+    let csrf = headers.get(CSRF).and_then(|value| value.to_str().ok());
+    if !method.is_safe() && !csrf.is_some_and(|csrf| people.is_csrf(&token, csrf)) {
+        return Ok(Asking::Forged);
+    }
+    let via = Via::Session(signed.session, token);
+    Ok(Asking::Person(Arc::new(Person { account: signed.account, via })))
 }
 
 async fn by_token(shared: &Shared, headers: &HeaderMap, visit: Visit) -> Result<Asking, Problem> {
@@ -152,9 +167,13 @@ async fn by_token(shared: &Shared, headers: &HeaderMap, visit: Visit) -> Result<
             Caller::Account(_) => Err(unauthorized()),
         };
     }
-    let text = text.to_owned();
-    let shown = shared.people.ask(move |accounts| accounts.token(visit, &text)).await?;
-    let shown = shown.ok_or_else(unauthorized)?;
+    let shown = match shared.people.recall(|accounts| accounts.recall_token(visit, text)) {
+        Some(shown) => shown,
+        None => {
+            let text = text.to_owned();
+            shared.people.ask(move |accounts| accounts.token(visit, &text)).await?.ok_or_else(unauthorized)?
+        }
+    };
     Ok(Asking::Person(Arc::new(Person { account: shown.account, via: Via::Token(shown.token) })))
 }
 

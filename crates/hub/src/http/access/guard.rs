@@ -5,6 +5,7 @@ use super::rule::{Judgement, Rule};
 use crate::http::Shared;
 use crate::http::problem::Problem;
 use crate::people::{Kind, visit};
+use crate::token::Caller;
 use axum::extract::{FromRequestParts, RawPathParams, Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
@@ -196,6 +197,20 @@ pub(super) fn introduce(request: &mut Request) -> Result<(), Box<Refused>> {
         Asking::Nobody | Asking::Worker(_) | Asking::Forged => return Ok(()),
     };
     request.extensions_mut().insert(asker);
+    Ok(())
+}
+
+/// Tells the door of chunks which account asks, and how much of its room it uses if it brings something.
+pub(super) async fn introduce_to_chunks(shared: &Arc<Shared>, request: &mut Request) -> Result<(), Box<Refused>> {
+    let account = match request.extensions().get::<Caller>() {
+        Some(Caller::Account(account)) => Some(*account),
+        Some(Caller::Operator | Caller::Worker(..)) | None => None,
+    };
+    crate::data::introduce(request.headers_mut(), account);
+    let Some(account) = account.filter(|_| request.uri().path().ends_with("/chunks")) else { return Ok(()) };
+    let (owners, data) = (shared.people.payers(account).await.map_err(Problem::from)?, Arc::clone(&shared.data));
+    let keeps = crate::http::data::blocking(move || data.catalog.kept_by(&owners)).await?;
+    shared.data.quota.note(account, keeps.bytes);
     Ok(())
 }
 

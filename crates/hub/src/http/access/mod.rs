@@ -26,7 +26,7 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use gleaner_accounts::Role;
 use gleaner_accounts::token::Scope;
-use guard::{Gate, admit, explain, guard, introduce};
+use guard::{Gate, admit, explain, guard, introduce, introduce_to_chunks};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -49,7 +49,7 @@ type Rules = HashMap<(Method, String), Rule>;
 struct Elsewhere {
     shared: Arc<Shared>,
     rules: Arc<Rules>,
-    /// Whether the room is told in whose name it is asked.
+    /// Whether the room is told in whose name it is asked, as rooms beside the hub are; chunks hear of the account only.
     introduced: bool,
 }
 
@@ -105,12 +105,14 @@ async fn guard_by_path(State(elsewhere): State<Elsewhere>, mut request: Request,
     if let Err(refused) = admit(&gate, &mut request).await {
         return explain(*refused);
     }
-    if elsewhere.introduced
-        && let Err(refused) = introduce(&mut request)
-    {
-        return explain(*refused);
+    let introduced = match elsewhere.introduced {
+        true => introduce(&mut request),
+        false => introduce_to_chunks(&elsewhere.shared, &mut request).await,
+    };
+    match introduced {
+        Ok(()) => next.run(request).await,
+        Err(refused) => explain(*refused),
     }
-    next.run(request).await
 }
 
 impl From<crate::people::Trouble> for Problem {

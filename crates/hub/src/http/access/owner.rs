@@ -49,12 +49,12 @@ pub(super) async fn check(
 
 /// Whether a requester is one of an account's.
 async fn is_payer(shared: &Shared, account: AccountId, requester: String) -> Result<bool, Problem> {
-    Ok(shared.people.ask(move |accounts| accounts.payer_owner(&requester)).await? == Some(account))
+    Ok(shared.people.payers(account).await?.contains(&requester))
 }
 
 /// The requesters of an account.
 pub(crate) async fn payers(shared: &Shared, account: AccountId) -> Result<Vec<String>, Problem> {
-    Ok(shared.people.ask(move |accounts| accounts.payers(account)).await?)
+    Ok(shared.people.payers(account).await?)
 }
 
 /// In whose name a request is made: whom the operator names, or one of an account's requesters, its own name if none is

@@ -30,6 +30,8 @@ pub(crate) enum By {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Grant {
     pub(crate) by: By,
+    /// A second scope that a token needs.
+    pub(crate) also: Option<Scope>,
     /// A role that it must have.
     pub(crate) role: Option<Role>,
     pub(crate) owned: Owned,
@@ -100,12 +102,20 @@ impl Rule {
     }
 
     const fn or_account(self, by: By) -> Self {
-        Self { account: Some(Grant { by, role: None, owned: Owned::Nothing }), ..self }
+        Self { account: Some(Grant { by, also: None, role: None, owned: Owned::Nothing }), ..self }
     }
 
     /// Accounts with a scope.
     pub(crate) const fn account(scope: Scope) -> Self {
         Self::OPERATOR.or(scope)
+    }
+
+    /// Of tokens only those with this scope, too.
+    pub(crate) const fn and(self, scope: Scope) -> Self {
+        match self.account {
+            None => self,
+            Some(grant) => Self { account: Some(Grant { also: Some(scope), ..grant }), ..self },
+        }
     }
 
     /// Of accounts only those that own this.
@@ -144,6 +154,11 @@ impl Rule {
             (By::Scope(scope), Some(scopes)) if !scopes.has(scope) => return Judgement::ScopeNeeded(scope),
             (By::Session | By::Scope(_), _) => {}
         }
+        if let (Some(also), Some(scopes)) = (grant.also, scopes)
+            && !scopes.has(also)
+        {
+            return Judgement::ScopeNeeded(also);
+        }
         if let Some(role) = grant.role.filter(|role| !roles.has(*role)) {
             return Judgement::RoleNeeded(role);
         }
@@ -168,6 +183,16 @@ mod tests {
         assert_eq!(READ.judge(Standing::Token(roles, read)), Judgement::Owner(Owned::Job));
         assert_eq!(READ.judge(Standing::Token(roles, none)), Judgement::ScopeNeeded(Scope::Read));
         assert_eq!(Rule::SESSION.judge(Standing::Token(roles, read)), Judgement::SessionNeeded);
+    }
+
+    #[test]
+    fn where_two_scopes_are_needed_one_is_not_enough() {
+        let (rule, roles) = (Rule::account(Scope::Submit).and(Scope::Read), Roles::default());
+        let judge = |scopes: &[Scope]| rule.judge(Standing::Token(roles, Scopes::of(scopes)));
+        assert_eq!(judge(&[Scope::Submit]), Judgement::ScopeNeeded(Scope::Read));
+        assert_eq!(judge(&[Scope::Read]), Judgement::ScopeNeeded(Scope::Submit));
+        assert_eq!(judge(&[Scope::Read, Scope::Submit]), Judgement::Allowed);
+        assert_eq!(rule.judge(Standing::Session(roles)), Judgement::Allowed);
     }
 
     #[test]

@@ -128,7 +128,7 @@ fn requesters() -> Vec<Row> {
         POST "/api/v1/jobs/{job}/cancel" JOB_CHANGE => jobs::cancel;
         POST "/api/v1/jobs/{job}/approval" JOB_CHANGE => money::approve;
         GET "/api/v1/webhooks" Rule::account(Read) => webhooks::list;
-        POST "/api/v1/webhooks" Rule::account(Submit) => webhooks::make;
+        POST "/api/v1/webhooks" Rule::account(Submit).and(Read) => webhooks::make;
         DELETE "/api/v1/webhooks/{id}" Rule::account(Submit) => webhooks::remove;
         GET "/api/v1/webhooks/{id}/deliveries" Rule::account(Read) => webhooks::deliveries;
         GET "/api/v1/datasets" Rule::account(Read) => data::list;

@@ -91,7 +91,8 @@ fn add_security(operation: &mut Value, rule: Option<&Rule>) {
     if let Some(grant) = rule.account {
         schemes.push(json!({ "session": [] }));
         if let By::Scope(scope) = grant.by {
-            schemes.push(json!({ "token": [scope.name()] }));
+            let scopes = [Some(scope), grant.also].into_iter().flatten().map(|scope| scope.name());
+            schemes.push(json!({ "token": scopes.collect::<Vec<_>>() }));
         }
     }
     operation["security"] = Value::Array(schemes);

@@ -13,10 +13,11 @@ pub(super) mod wallet;
 
 pub(super) use body::Said;
 
+use super::access::Person;
 use super::problem::Problem;
 use crate::people::Trouble;
 use axum::http::StatusCode;
-use gleaner_accounts::{Error, Refusal};
+use gleaner_accounts::{Error, Refusal, Visit};
 use serde::Serialize;
 
 /// A page of a list.
@@ -56,12 +57,21 @@ pub(super) fn problem(trouble: Trouble) -> Problem {
     }
 }
 
+/// Refuses what changes how somebody signs in, if they did so too long ago.
+fn check_fresh(person: &Person, visit: Visit) -> Result<(), Problem> {
+    match person.session() {
+        Some((session, _)) => session.check_fresh(visit.now).map_err(|refusal| refused(&refusal)),
+        // Only sessions get here.
+        None => Err(refused(&Refusal::NotFresh)),
+    }
+}
+
 fn refused(refusal: &Refusal) -> Problem {
     let status = match refusal {
         Refusal::WrongCredentials | Refusal::SecondFactorNeeded | Refusal::WrongCode => StatusCode::UNAUTHORIZED,
         Refusal::Challenge(_) | Refusal::Wallet(_) | Refusal::Passkey(_) => StatusCode::UNPROCESSABLE_ENTITY,
         Refusal::LockedOut { .. } => StatusCode::TOO_MANY_REQUESTS,
-        Refusal::Suspended | Refusal::NoNewcomers => StatusCode::FORBIDDEN,
+        Refusal::Suspended | Refusal::NoNewcomers | Refusal::NotFresh => StatusCode::FORBIDDEN,
         Refusal::NotFound(_) => StatusCode::NOT_FOUND,
         Refusal::NameTaken
         | Refusal::WalletTaken

@@ -115,7 +115,7 @@ pub(in crate::http) async fn add_desk_wallet(
     path = "/api/v1/tokens/{token}/spending/{purpose}",
     operation_id = "reserve_spending",
     tag = "accounts",
-    summary = "Reserves what a submission may cost of what a token may spend; again, nothing more",
+    summary = "Reserves what a submission may cost of what a token may spend; again, only what it may cost more",
     request_body = Reservation,
     responses(
         (status = 204, description = "It counts"),

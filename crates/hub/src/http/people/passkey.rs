@@ -1,6 +1,6 @@
 //! Passkeys: signing in with one, and those of an account.
 use super::session::{SessionView, let_in};
-use super::{Page, Said};
+use super::{Page, Said, check_fresh};
 use crate::http::Shared;
 use crate::http::access::{Anyone, Me};
 use crate::http::problem::Problem;
@@ -107,6 +107,7 @@ pub(in crate::http) async fn sign_in(
     summary = "Options for `navigator.credentials.create`",
     responses(
         (status = 200, description = "The options, as `parseCreationOptionsFromJSON` reads them", body = Object),
+        (status = 403, description = "`fresh-sign-in`: sign in again first"),
         (status = 422, description = "`no-address`, `no-passkey-domain`: passkeys need a page with a name")
     )
 )]
@@ -116,6 +117,7 @@ pub(in crate::http) async fn new_challenge(
     Me(person): Me,
     headers: HeaderMap,
 ) -> Result<Json<Value>, Problem> {
+    check_fresh(&person, visit)?;
     let (site, id) = (shared.origin.site(&headers)?, person.account.id);
     Ok(Json(shared.people.ask(move |accounts| accounts.new_passkey_options(visit.now, id, &site)).await?))
 }
@@ -148,6 +150,7 @@ pub(in crate::http) async fn list(
     request_body = MadePasskey,
     responses(
         (status = 201, description = "It is added", body = PasskeyView),
+        (status = 403, description = "`fresh-sign-in`: sign in again first"),
         (status = 409, description = "`too-many`"),
         (status = 422, description = "`passkey`, `challenge`: what the passkey said is not taken")
     )
@@ -159,6 +162,7 @@ pub(in crate::http) async fn add(
     headers: HeaderMap,
     Said(said): Said<MadePasskey>,
 ) -> Result<(StatusCode, Json<PasskeyView>), Problem> {
+    check_fresh(&person, visit)?;
     let (site, id) = (shared.origin.site(&headers)?, person.account.id);
     let added =
         shared.people.ask(move |accounts| accounts.add_passkey(visit, id, &site, &said.credential, &said.label));

@@ -239,6 +239,7 @@ pub(in crate::http) async fn sign_out(
     responses(
         (status = 204, description = "It counts from now on"),
         (status = 401, description = "`wrong-credentials`: the old one is another"),
+        (status = 403, description = "`fresh-sign-in`: there was none, and a first one needs a fresh sign-in"),
         (status = 422, description = "`weak-passphrase`"),
         (status = 429, description = "`locked-out`, `too-often`")
     )

@@ -97,7 +97,9 @@ pub(in crate::http) async fn suspend(
     Path(account): Path<String>,
 ) -> Result<Json<AccountEntry>, Problem> {
     let id = account_id(&account)?;
-    change(&shared, id, move |accounts| accounts.suspend(visit, id)).await
+    let changed = change(&shared, id, move |accounts| accounts.suspend(visit, id)).await;
+    shared.webhooks.look_again();
+    changed
 }
 
 /// `POST /api/v1/accounts/{account}/readmit`.
@@ -118,7 +120,9 @@ pub(in crate::http) async fn readmit(
     Path(account): Path<String>,
 ) -> Result<Json<AccountEntry>, Problem> {
     let id = account_id(&account)?;
-    change(&shared, id, move |accounts| accounts.readmit(visit, id)).await
+    let changed = change(&shared, id, move |accounts| accounts.readmit(visit, id)).await;
+    shared.webhooks.look_again();
+    changed
 }
 
 /// `POST /api/v1/accounts/{account}/passphrase`.
@@ -127,7 +131,9 @@ pub(in crate::http) async fn readmit(
     path = "/api/v1/accounts/{account}/passphrase",
     operation_id = "reset_passphrase",
     tag = "accounts",
-    summary = "Gives an account a new passphrase, turns its second factor off and ends its sessions",
+    summary = "Gives an account a new passphrase, which is its only way in from then on",
+    description = "The second factor is off, sessions have ended, tokens, passkeys and webhooks are gone, and wallets do not sign in \
+                   until they are linked again. What they have paid for stays the account's.",
     responses(
         (status = 200, description = "The passphrase, which is shown once", body = NewPassphrase),
         (status = 404, description = "`not-found`: there is no such account")
@@ -140,5 +146,7 @@ pub(in crate::http) async fn reset_passphrase(
 ) -> Result<Json<NewPassphrase>, Problem> {
     let id = account_id(&account)?;
     let passphrase = shared.people.hash(move |accounts| accounts.reset_passphrase(visit, id)).await?;
+    // Whoever was in may have had one made.
+    shared.webhooks.remove_of(&crate::webhooks::account_owner(id)).await?;
     Ok(Json(NewPassphrase { passphrase }))
 }

@@ -137,7 +137,7 @@ pub(in crate::http) async fn make(
     path = "/api/v1/account/tokens/{id}",
     operation_id = "revoke_token",
     tag = "accounts",
-    summary = "Makes a token worthless",
+    summary = "Makes a token worthless, and removes webhooks that were made with it",
     responses((status = 204, description = "It is"), (status = 404, description = "`not-found`"))
 )]
 pub(in crate::http) async fn revoke(
@@ -150,5 +150,6 @@ pub(in crate::http) async fn revoke(
     let id = id.parse().ok().filter(|id| i64::try_from(*id).is_ok()).map(TokenId).ok_or_else(missing)?;
     let account = person.account.id;
     shared.people.ask(move |accounts| accounts.revoke_token(visit, account, id)).await?;
+    shared.webhooks.look_again();
     Ok(StatusCode::NO_CONTENT)
 }

@@ -1,5 +1,5 @@
 //! The second factor of an account.
-use super::Said;
+use super::{Said, check_fresh};
 use crate::http::Shared;
 use crate::http::access::Me;
 use crate::http::problem::Problem;
@@ -47,14 +47,18 @@ pub(in crate::http) struct RecoveryView {
     summary = "A secret for an app that shows codes; it counts once a code of it is given",
     responses(
         (status = 200, description = "The secret", body = EnrolmentView),
+        (status = 403, description = "`fresh-sign-in`: sign in again first"),
         (status = 409, description = "`totp-on`: there is a second factor already")
     )
 )]
 pub(in crate::http) async fn begin(
     State(shared): State<Arc<Shared>>,
+    Extension(visit): Extension<Visit>,
     Me(person): Me,
     headers: HeaderMap,
 ) -> Result<Json<EnrolmentView>, Problem> {
+    // Whoever turns it on signs everybody else out.
+    check_fresh(&person, visit)?;
     let id = person.account.id;
     let hub = shared.origin.site(&headers).map_or_else(|_| HUB.to_owned(), |site| site.authority().to_owned());
     let enrolment = shared.people.ask(move |accounts| accounts.begin_totp(id, &hub)).await?;

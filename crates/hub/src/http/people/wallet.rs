@@ -1,6 +1,6 @@
 //! Wallets: signing in with one, and those that an account has proved.
 use super::session::{SessionView, let_in};
-use super::{Page, Said};
+use super::{Page, Said, check_fresh};
 use crate::http::Shared;
 use crate::http::access::{Anyone, Me};
 use crate::http::problem::Problem;
@@ -151,6 +151,7 @@ pub(in crate::http) async fn list(
     request_body = SignedMessage,
     responses(
         (status = 204, description = "It is linked"),
+        (status = 403, description = "`fresh-sign-in`: sign in again first"),
         (status = 409, description = "`wallet-taken`, `owned`, `too-many`"),
         (status = 422, description = "`wallet`, `challenge`: the message or its signature is not taken")
     )
@@ -162,6 +163,7 @@ pub(in crate::http) async fn link(
     headers: HeaderMap,
     Said(said): Said<SignedMessage>,
 ) -> Result<StatusCode, Problem> {
+    check_fresh(&person, visit)?;
     let (site, chain_id) = (shared.origin.site(&headers)?, chain_id(&shared));
     let id = person.account.id;
     let linked = shared.people.ask(move |accounts| {
