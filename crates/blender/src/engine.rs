@@ -14,6 +14,7 @@ use crate::{Fault, answer};
 const DOOR: &str = include_str!("python/door.py");
 const SETTINGS: &str = include_str!("python/settings.py");
 const ASK: &str = include_str!("python/ask.py");
+const TRY_CYCLES: &str = include_str!("python/try_cycles.py");
 const TRY_EEVEE: &str = include_str!("python/try_eevee.py");
 /// How long an engine may take to say what it is.
 const ASK_TIME_MAX: Duration = Duration::from_secs(120);
@@ -176,6 +177,13 @@ struct Out<'a> {
     out: &'a Path,
 }
 
+#[derive(Serialize)]
+struct CyclesTrial<'a> {
+    device: DeviceKind,
+    device_id: Option<&'a str>,
+    out: &'a Path,
+}
+
 impl Engine {
     /// Starts it once and asks what it is.
     pub fn ask(launch: &Launch) -> Result<Self, Fault> {
@@ -228,7 +236,7 @@ impl Engine {
     pub fn try_eevee(&self) -> Result<(), Fault> {
         let folder = tempfile::tempdir().map_err(Fault::system("making a temporary folder"))?;
         let ending = run(&self.eevee_trial(folder.path())?, folder.path(), EEVEE_TIME_MAX, &mut |_| {})?;
-        Self::eevee_drew(folder.path(), &ending)
+        Self::drew(folder.path(), &ending)
     }
 
     /// The command that draws a few pixels with EEVEE, for those who run it in a sandbox of their own; `out` is the
@@ -237,16 +245,27 @@ impl Engine {
         self.launch.invocation(&[TRY_EEVEE], &Out { out })
     }
 
-    /// Whether that command drew them; `out` is the folder of outputs as we see it.
-    pub fn eevee_drew(out: &Path, ending: &Ending) -> Result<(), Fault> {
+    /// The same with Cycles, on one of its devices.
+    pub fn cycles_trial(&self, device: &Device, out: &Path) -> Result<Invocation, Fault> {
+        let device_id = (device.kind != DeviceKind::Cpu).then_some(device.id.as_str());
+        self.launch.invocation(&[TRY_CYCLES], &CyclesTrial { device: device.kind, device_id, out })
+    }
+
+    /// Whether such a command drew them; `out` is the folder of outputs as we see it.
+    pub fn drew(out: &Path, ending: &Ending) -> Result<(), Fault> {
         answer::read(out, ending)
     }
 }
 
+/// Whether a path is among the system's own programs and libraries, which every sandbox shows.
+pub fn is_system(path: &Path) -> bool {
+    let system = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
+    system.iter().any(|part| path.starts_with(part))
+}
+
 /// What of these folders is not the system's own and not inside another of them.
 fn beside_system(mut folders: Vec<PathBuf>) -> Vec<PathBuf> {
-    let system = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
-    folders.retain(|folder| folder.is_dir() && !system.iter().any(|part| folder.starts_with(part)));
+    folders.retain(|folder| folder.is_dir() && !is_system(folder));
     folders.sort();
     // What is inside another one follows it.
     folders.dedup_by(|inner, outer| inner.starts_with(&*outer));

@@ -17,7 +17,11 @@ use crate::scene::{self, Scene};
 use crate::{Fault, video};
 
 /// Where the merged light of a frame is put, inside the folder of inputs.
-const MERGED: &str = "merged.exr";
+pub const MERGED: &str = "merged.exr";
+/// Where a merge that runs by itself leaves what the merged file holds.
+const PASSES: &str = "passes.json";
+/// What that may be in bytes: a picture has so many channels at most, and their names are short.
+const PASSES_BYTES_MAX: u64 = 1 << 20;
 
 /// What a machine does steps with.
 #[derive(Clone, Debug)]
@@ -57,8 +61,8 @@ pub enum Outcome {
 }
 
 /// Makes the inputs ready, before the sandbox is: merges pieces into one file beside them, and looks whether all pictures of
-/// a film are there. `inputs` is the folder as we see it. Pieces come from strangers: they are checked, but give this a
-/// thread of its own that may be lost.
+/// a film are there. `inputs` is the folder as we see it. Pieces come from strangers, and are read here in this very process:
+/// whoever does not trust them has [`merge()`] run in a sandbox instead.
 pub fn prepare(step: &Step, inputs: &Path) -> Result<Prepared, Fault> {
     match step {
         Step::Inspect(_) | Step::Render(_) => Ok(Prepared::default()),
@@ -77,10 +81,36 @@ fn look_for_pictures(film: &Film, inputs: &Path) -> Result<Prepared, Fault> {
 }
 
 fn merge_pieces(merging: &Merge, inputs: &Path) -> Result<Prepared, Fault> {
+    Ok(Prepared { passes: merge_into(merging, inputs, inputs)? })
+}
+
+/// Merges the pieces among `inputs` into a file of another folder.
+fn merge_into(merging: &Merge, inputs: &Path, outputs: &Path) -> Result<Vec<Pass>, Fault> {
     let files: Vec<PathBuf> = (0..merging.pieces.len()).map(|position| inputs.join(piece_file(position))).collect();
     let light = merge::pieces(merging.size, &merging.pieces, &files)?;
-    light.write(&inputs.join(MERGED)).map_err(merge::Mismatch::from)?;
-    Ok(Prepared { passes: light.passes() })
+    light.write(&outputs.join(MERGED)).map_err(merge::Mismatch::from)?;
+    Ok(light.passes())
+}
+
+/// What [`prepare`] does for a merge, as a program of its own that may run in a sandbox: pieces come from strangers. What it
+/// leaves among the outputs is taken up by [`merged`].
+pub fn merge(merging: &Merge, inputs: &Path, outputs: &Path) -> Result<(), Fault> {
+    let passes = serde_json::to_vec(&merge_into(merging, inputs, outputs)?).unwrap_or_default();
+    std::fs::write(outputs.join(PASSES), passes).map_err(Fault::system("writing what was merged"))
+}
+
+/// Takes up what [`merge()`] has left, as a file that the step's command finds among its inputs.
+pub fn merged(outputs: &Path, inputs: &Path) -> Result<Prepared, Fault> {
+    let is_plain = |path: &Path| path.symlink_metadata().is_ok_and(|found| found.is_file());
+    let (picture, passes) = (outputs.join(MERGED), outputs.join(PASSES));
+    let small = passes.symlink_metadata().is_ok_and(|found| found.len() <= PASSES_BYTES_MAX);
+    if !is_plain(&picture) || !is_plain(&passes) || !small {
+        return Err(Fault::Failed("the merge left no picture".into()));
+    }
+    let text = std::fs::read(&passes).map_err(Fault::system("reading what was merged"))?;
+    let passes = serde_json::from_slice(&text).map_err(|_| Fault::Failed("the merge left no list of passes".into()))?;
+    std::fs::rename(&picture, inputs.join(MERGED)).map_err(Fault::system("moving what was merged"))?;
+    Ok(Prepared { passes })
 }
 
 /// The command.

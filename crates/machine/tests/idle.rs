@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command as Program, Stdio};
 use std::time::{Duration, Instant};
 
-use gleaner_machine::idle::{Command, Effect, Place, Process, Runner, State, sweep};
+use gleaner_machine::idle::{Command, Effect, Error, GIVE_WAY_EVERY, Place, Process, Runner, State, sweep};
 use gleaner_machine::preferences::Preferences;
 use gleaner_wire::Millis;
 
@@ -63,6 +63,31 @@ fn started(line: &str, dir: &Path) -> (Runner, Preferences) {
     (runner, preferences)
 }
 
+/// Ends the command as a task that starts does.
+fn make_room(runner: &mut Runner, preferences: &Preferences) -> Result<(), Error> {
+    let begun = Instant::now();
+    loop {
+        let now = Millis(70_000 + begun.elapsed().as_millis() as u64);
+        if runner.give_way(now, begun.elapsed(), preferences)? {
+            return Ok(());
+        }
+        std::thread::sleep(GIVE_WAY_EVERY);
+    }
+}
+
+#[test]
+fn a_task_does_not_start_beside_one_that_cannot_be_removed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (mut runner, preferences) = started("trap '' TERM; echo $$ >> pids; sleep 1000", folder.path());
+    let pids = written(&folder.path().join("pids"), 1);
+    assert!(!runner.give_way(Millis(70_000), Duration::ZERO, &preferences).expect("it is asked"));
+    let waited = Duration::from_millis(preferences.idle.free_within.0) + Duration::from_secs(3);
+    let refused = runner.give_way(Millis(70_001), waited, &preferences);
+    let Err(Error::StillThere(left)) = refused else { panic!("{refused:?}") };
+    assert!(pids.is_subset(&left), "{left:?}");
+    make_room(&mut runner, &preferences).expect("it goes after all");
+}
+
 #[test]
 fn everything_that_it_started_is_gone_before_a_task_starts() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -70,7 +95,7 @@ fn everything_that_it_started_is_gone_before_a_task_starts() {
     let (mut runner, preferences) = started(line, folder.path());
     let pids = written(&folder.path().join("pids"), 3);
     assert!(pids.iter().all(|pid| is_alive(*pid)) && pids.is_subset(&runner.pids()));
-    runner.make_room(Millis(70_000), &preferences).expect("it goes");
+    make_room(&mut runner, &preferences).expect("it goes");
     assert!(!pids.iter().any(|pid| is_alive(*pid)));
     assert!(!runner.is_there() && runner.pids().is_empty());
 }
@@ -81,7 +106,7 @@ fn one_that_does_not_listen_is_ended_by_force() {
     let line = "trap '' TERM HUP INT; echo $$ >> pids; while :; do sleep 1000; done";
     let (mut runner, preferences) = started(line, folder.path());
     let pids = written(&folder.path().join("pids"), 1);
-    runner.make_room(Millis(70_000), &preferences).expect("it goes");
+    make_room(&mut runner, &preferences).expect("it goes");
     wait_until_dead(&pids);
     assert_eq!(runner.last_end().and_then(|end| end.signal), Some(9));
 }
@@ -93,7 +118,7 @@ fn one_that_is_asked_may_tidy_up() {
     let (mut runner, preferences) = started(line, folder.path());
     let preferences = Preferences { idle: gleaner_machine::preferences::IdleLimits::default(), ..preferences };
     written(&folder.path().join("pids"), 1);
-    runner.make_room(Millis(70_000), &preferences).expect("it goes");
+    make_room(&mut runner, &preferences).expect("it goes");
     assert_eq!(runner.last_end().and_then(|end| end.code), Some(3));
     assert_eq!(std::fs::read_to_string(folder.path().join("tidy")).ok().as_deref(), Some("saved\n"));
 }
@@ -105,7 +130,7 @@ fn one_that_leaves_its_group_is_found_by_its_mark() {
     let (mut runner, preferences) = started(line, folder.path());
     let pids = written(&folder.path().join("pids"), 1);
     wait_for("it is counted as ours", || pids.is_subset(&runner.pids()).then_some(()));
-    runner.make_room(Millis(70_000), &preferences).expect("it goes");
+    make_room(&mut runner, &preferences).expect("it goes");
     assert!(!pids.iter().any(|pid| is_alive(*pid)));
 }
 

@@ -91,7 +91,7 @@ fn a_card_without_driver_is_found_and_the_driver_named() {
     assert_eq!(why, "no driver holds the nvidia card at 0000:01:00.0");
     assert!(fix.starts_with("sudo apt install nvidia-driver"), "{fix}");
     assert_eq!(machine.fix("sandbox for programs"), "sudo apt install bubblewrap");
-    assert_eq!(machine.fix("containers"), "sudo apt install podman");
+    assert_eq!(machine.fix("container"), "sudo apt install podman");
     assert_eq!(machine.fix("blender"), "sudo apt install blender");
 }
 
@@ -222,7 +222,7 @@ fn an_apple_laptop_has_one_gpu_that_shares_its_memory() {
     assert_eq!((gpus[0].memory, gpus[0].display), (Memory::Shared, Display::Driven));
     assert_eq!(gpus[0].ways.adapter, Some(0));
     assert_eq!(machine.inventory.problems, []);
-    assert!(machine.fix("containers").starts_with("brew install podman"));
+    assert!(machine.fix("container").starts_with("brew install podman"));
     assert!(
         machine.findings.iter().all(|finding| finding.capability != "sandbox for programs"),
         "that one needs Linux"

@@ -18,9 +18,11 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 const TICK: Duration = Duration::from_millis(100);
 /// A killed job that is still there after this time waits for a device or a network disk, and cannot be ended.
 const END_TIME_MAX: Duration = Duration::from_secs(60);
+/// How long a job may take to stand still, or to go on.
+const TURN_TIME_MAX: Duration = Duration::from_secs(10);
 
 /// A job as the supervisor sees it.
-pub(crate) trait Cage: Send + Sync {
+pub(crate) trait Cage: Send + Sync + 'static {
     /// Asks the program to end.
     fn terminate(&self) -> impl Future<Output = ()> + Send;
     /// Ends everything in the cage.
@@ -34,7 +36,7 @@ pub(crate) trait Cage: Send + Sync {
 /// What a supervisor needs.
 #[derive(Debug)]
 pub(crate) struct Watched<C> {
-    pub(crate) cage: C,
+    pub(crate) cage: Arc<C>,
     pub(crate) group: Option<Group>,
     /// A group that is not ours, where there is no other.
     pub(crate) observed: Option<Observed>,
@@ -66,9 +68,24 @@ impl Clock {
     }
 }
 
+/// A change between running and standing still that is under way, beside everything else: an engine may take long over it.
+struct Turn {
+    frozen: bool,
+    /// Who waits to hear of it.
+    done: Option<oneshot::Sender<bool>>,
+    work: JoinHandle<bool>,
+}
+
 struct Supervisor<C> {
     watched: Watched<C>,
     clock: Clock,
+    turn: Option<Turn>,
+    /// Whether it may stand still: it was told to, and has not been seen to go on since.
+    still: bool,
+    /// Whether it is to stand still.
+    frozen: bool,
+    /// Whether it is still to be asked to end, once it can hear it.
+    unasked: bool,
     doom: Option<Doom>,
     /// The disk of the machine ran full; that is not the job's fault.
     machine_full: bool,
@@ -100,6 +117,7 @@ pub(crate) async fn supervise<C: Cage>(
                     supervisor.obey(Order::Stop { grace: Duration::ZERO }).await;
                 }
             },
+            turned = end_of(&mut supervisor.turn) => supervisor.turned(turned).await,
             _ = ticks.tick() => if let Some(exit) = supervisor.tick().await { break exit },
         }
     };
@@ -110,11 +128,23 @@ fn lost() -> Exit {
     Exit::Fault { what: "nobody saw how the program ended".into(), remedy: "Report this: it should not happen".into() }
 }
 
+/// The end of a turn, if one is under way.
+async fn end_of(turn: &mut Option<Turn>) -> bool {
+    match turn {
+        Some(turn) => (&mut turn.work).await.unwrap_or(false),
+        None => std::future::pending().await,
+    }
+}
+
 impl<C: Cage> Supervisor<C> {
     fn new(watched: Watched<C>) -> Self {
         Self {
             watched,
             clock: Clock::new(),
+            turn: None,
+            still: false,
+            frozen: false,
+            unasked: false,
             doom: None,
             machine_full: false,
             kill_at: None,
@@ -128,42 +158,91 @@ impl<C: Cage> Supervisor<C> {
 
     async fn obey(&mut self, order: Order) {
         match order {
-            Order::Freeze { frozen, done } if self.doom.is_none() => {
-                self.clock.run(!frozen);
-                let _ = done.send(self.watched.cage.freeze(frozen).await);
-            }
+            Order::Freeze { frozen, done } if self.doom.is_none() => self.begin_turn(frozen, Some(done)),
             Order::Freeze { done, .. } => drop(done),
             Order::Stop { grace } if grace.is_zero() => self.end(Doom::Stopped).await,
             Order::Stop { grace } => {
-                self.thaw().await;
                 self.doom.get_or_insert(Doom::Stopped);
                 // An earlier moment stays: asking again is no way to live longer.
                 let kill_at = Instant::now() + grace;
                 self.kill_at = Some(self.kill_at.map_or(kill_at, |earlier| earlier.min(kill_at)));
-                // An engine that does not answer must not put off the kill.
-                let _ = timeout(grace, self.watched.cage.terminate()).await;
+                self.unasked = true;
+                if self.still {
+                    self.begin_turn(false, None);
+                } else {
+                    self.ask().await;
+                }
             }
         }
     }
 
-    /// A frozen process does not even die.
-    async fn thaw(&mut self) {
-        if self.clock.since.is_none() {
+    /// Asks the program to end. An engine that does not answer must not put off the kill.
+    async fn ask(&mut self) {
+        self.unasked = false;
+        let left = self.kill_at.map_or(Duration::ZERO, |at| at.saturating_duration_since(Instant::now()));
+        let _ = timeout(left, self.watched.cage.terminate()).await;
+    }
+
+    /// Has the job stand still, or go on. One turn comes after the other, and none is waited for here.
+    fn begin_turn(&mut self, frozen: bool, done: Option<oneshot::Sender<bool>>) {
+        if !frozen && self.clock.since.is_none() {
             self.clock.run(true);
-            self.watched.cage.freeze(false).await;
+        }
+        (self.still, self.frozen) = (self.still || frozen, frozen);
+        // Whoever waited for the turn before hears that it did not come about.
+        let (cage, before) = (self.watched.cage.clone(), self.turn.take().map(|turn| turn.work));
+        let work = tokio::spawn(async move {
+            if let Some(before) = before {
+                let _ = before.await;
+            }
+            timeout(TURN_TIME_MAX, cage.freeze(frozen)).await.unwrap_or(false)
+        });
+        self.turn = Some(Turn { frozen, done, work });
+    }
+
+    /// A turn has ended; `as_wanted` says whether the job stands still, or goes on, as it was told. Only from now on does the
+    /// clock stand still as well.
+    async fn turned(&mut self, as_wanted: bool) {
+        let Some(turn) = self.turn.take() else { return };
+        match (turn.frozen, as_wanted) {
+            (true, true) if self.doom.is_none() => self.clock.run(false),
+            // Half of it may stand still, or somebody wants it to end by now.
+            (true, _) => self.begin_turn(false, None),
+            (false, true) => self.still = false,
+            // It is tried again with the next tick.
+            (false, false) => {}
+        }
+        if let Some(done) = turn.done {
+            let _ = done.send(as_wanted);
+        }
+        if !self.still && self.killed_at.is_some() {
+            // Some engines kill nothing that stands still.
+            self.kill().await;
+        } else if !self.still && self.unasked {
+            self.ask().await;
         }
     }
 
     async fn end(&mut self, doom: Doom) {
         self.doom.get_or_insert(doom);
-        self.thaw().await;
         self.killed_at.get_or_insert_with(Instant::now);
-        self.watched.cage.kill().await;
+        self.kill().await;
+        // A process that stands still does not even die.
+        if self.still {
+            self.begin_turn(false, None);
+        }
+    }
+
+    async fn kill(&self) {
+        let _ = timeout(TURN_TIME_MAX, self.watched.cage.kill()).await;
     }
 
     async fn tick(&mut self) -> Option<Exit> {
         if let Some(observed) = &mut self.watched.observed {
             observed.look();
+        }
+        if self.still && !self.frozen && self.turn.is_none() {
+            self.begin_turn(false, None);
         }
         if let Some(killed_at) = self.killed_at {
             return (killed_at.elapsed() > END_TIME_MAX).then(stuck);
@@ -265,6 +344,102 @@ fn machine_full() -> Cause {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A cage that does as it is told, or not; what it was told is written down.
+    #[derive(Debug)]
+    struct Told {
+        /// Whether it stands still when it is told to; it never answers where that is unknown.
+        freezes: Option<bool>,
+        heard: std::sync::Mutex<Vec<&'static str>>,
+        exit: std::sync::Mutex<Option<oneshot::Sender<Exit>>>,
+    }
+
+    impl Told {
+        fn hear(&self, word: &'static str) {
+            self.heard.lock().expect("nobody panicked").push(word);
+        }
+    }
+
+    impl Cage for Told {
+        async fn terminate(&self) {
+            self.hear("terminate");
+        }
+
+        async fn kill(&self) {
+            self.hear("kill");
+            if let Some(exit) = self.exit.lock().expect("nobody panicked").take() {
+                let _ = exit.send(Exit::Code(137));
+            }
+        }
+
+        async fn freeze(&self, frozen: bool) -> bool {
+            self.hear(if frozen { "freeze" } else { "thaw" });
+            match self.freezes {
+                Some(stands) => !frozen || stands,
+                None if frozen => std::future::pending().await,
+                None => true,
+            }
+        }
+
+        fn first_process(&self) -> Option<i32> {
+            None
+        }
+    }
+
+    type Job = (Arc<Told>, crate::Controls, JoinHandle<Ending>, tempfile::TempDir);
+
+    fn job(freezes: Option<bool>) -> Job {
+        let home = tempfile::tempdir().expect("a temporary folder");
+        let limits = Limits::default();
+        let folder = crate::Folder::create(home.path().join("job")).expect("a folder");
+        let (exit_sender, exit) = oneshot::channel();
+        let exit_sender = std::sync::Mutex::new(Some(exit_sender));
+        let cage = Arc::new(Told { freezes, heard: std::sync::Mutex::default(), exit: exit_sender });
+        let (running, orders, _ending) = crate::Running::new();
+        let disk = Disk::new(&folder, &limits).expect("a disk");
+        let watched = Watched { cage: cage.clone(), group: None, observed: None, disk, limits, measure_memory: false };
+        (cage, running.controls(), tokio::spawn(supervise(watched, orders, exit)), home)
+    }
+
+    #[tokio::test]
+    async fn job_whose_freezing_never_ends_is_stopped_all_the_same() {
+        let (cage, controls, ending, _home) = job(None);
+        let freezing = tokio::spawn({
+            let controls = controls.clone();
+            async move { controls.freeze().await }
+        });
+        while cage.heard.lock().expect("nobody panicked").is_empty() {
+            tokio::task::yield_now().await;
+        }
+        controls.stop(Duration::ZERO).await;
+        let cause = ending.await.expect("it ends").cause;
+        assert_eq!(cause, Cause::Stopped);
+        assert_eq!(*cage.heard.lock().expect("nobody panicked"), ["freeze", "kill"]);
+        assert!(!freezing.await.expect("it is answered"), "it does not stand still");
+    }
+
+    #[tokio::test]
+    async fn job_that_does_not_stand_still_goes_on_and_its_time_with_it() {
+        let (cage, controls, ending, _home) = job(Some(false));
+        let begun = Instant::now();
+        assert!(!controls.freeze().await);
+        assert!(controls.thaw().await);
+        std::thread::sleep(Duration::from_millis(20));
+        controls.stop(Duration::ZERO).await;
+        let ended = ending.await.expect("it ends");
+        assert!(ended.usage.time >= Duration::from_millis(20) && ended.usage.time <= begun.elapsed());
+        let heard = cage.heard.lock().expect("nobody panicked").clone();
+        assert_eq!(heard[..2], ["freeze", "thaw"], "what may stand half still is let go");
+    }
+
+    #[tokio::test]
+    async fn job_that_stands_still_goes_on_before_it_is_asked_to_end() {
+        let (cage, controls, ending, _home) = job(Some(true));
+        assert!(controls.freeze().await);
+        controls.stop(Duration::from_millis(300)).await;
+        assert_eq!(ending.await.expect("it ends").cause, Cause::Stopped);
+        assert_eq!(*cage.heard.lock().expect("nobody panicked"), ["freeze", "thaw", "terminate", "kill"]);
+    }
 
     #[test]
     fn clock_stands_still_while_the_job_is_frozen() {

@@ -22,7 +22,7 @@ use crate::holdings::Holdings;
 use crate::hub_link::HubLink;
 use crate::lane::{Lane, Shared};
 use crate::outbox::Outbox;
-use crate::owner::IdleGate;
+use crate::owner::{IdleGate, OurGroups};
 use crate::price::Market;
 use crate::steering::Steering;
 use crate::trail::Trails;
@@ -51,8 +51,8 @@ pub struct Agent {
     pub(crate) paused: watch::Sender<bool>,
     /// The owner's idle command.
     pub(crate) idle: Arc<IdleGate>,
-    /// The name of the control groups of programs.
-    pub(crate) group: String,
+    /// By what processes of programs are known to be ours.
+    pub(crate) ours: OurGroups,
     /// What was earned on this hub.
     pub(crate) earned: watch::Sender<Amount>,
     /// Its bids where tasks are sold by auction.
@@ -96,7 +96,7 @@ impl Agent {
         shared: Arc<Shared>,
         outbox: Arc<Outbox>,
         hub: HubLink,
-        (depot, group): (Arc<Depot>, String),
+        (depot, ours): (Arc<Depot>, OurGroups),
         (bidding, steering, devices): (Bidding, Steering, Vec<DeviceOffer>),
     ) -> Self {
         let cancels = shared.cancels.clone();
@@ -116,7 +116,7 @@ impl Agent {
             shared,
             resting,
             paused,
-            group,
+            ours,
             earned: watch::Sender::default(),
             bidding: Arc::new(bidding),
             steering: Arc::new(steering),
@@ -371,7 +371,7 @@ mod tests {
         let bidding = Bidding::new(gleaner_wire::WorkerKey([1; 32]), gleaner_machine::Bid::Fixed, Vec::new());
         let steering = Steering::open(dir, gleaner_machine::Preferences::default(), false);
         let set = (bidding, steering, Vec::new());
-        Arc::new(Agent::new(Vec::new(), preparer, shared, outbox, hub, (depot, String::new()), set))
+        Arc::new(Agent::new(Vec::new(), preparer, shared, outbox, hub, (depot, OurGroups::default()), set))
     }
 
     fn start(attempts: impl IntoIterator<Item = u64>) -> ToWorker {

@@ -36,7 +36,7 @@ pub fn test_cards(
     let mut cards = with_kernels(config, &launcher, &adapters, &inventory, cells, findings);
     cards.extend(without_kernels(config, &inventory, cells, findings));
     if config.together {
-        cards = together(cards, cells);
+        cards = together(cards, cells, findings);
     }
     cards.truncate(Offer::DEVICES_MAX - devices.len());
     devices.extend(cards);
@@ -63,14 +63,15 @@ fn with_kernels(
         match launcher.test(&adapter) {
             Ok(speed) => {
                 let (score, loops_max) = (speed.score, speed.loops_max);
-                let runtime = RuntimeOffer { runtime: Runtime::Wgsl, score, loops_max, engine: None };
+                let engine = driver_build(&adapter.driver);
+                let runtime = RuntimeOffer { runtime: Runtime::Wgsl, score, loops_max, engine };
                 let machine = inventory.devices.iter().find(|device| device.ways.adapter == Some(place)).cloned();
                 let mut card = offer_adapter(config, launcher, adapter, runtime, machine);
                 findings.push(Finding::works(capability, describe(&card.offer)));
                 if card.machine[0].kind != DeviceKind::Software {
                     let access = access_to(&card.machine[0], inventory, cells);
                     findings.extend(without_containers(&card.machine[0], &access, cells));
-                    offer_cells(&mut card, cells, DeviceChoice::Gpu, vec![access]);
+                    offer_cells(&mut card, cells, DeviceChoice::Gpu, vec![access], findings);
                 }
                 cards.push(card);
             }
@@ -78,6 +79,14 @@ fn with_kernels(
         }
     }
     cards
+}
+
+/// The build of the driver, which compiles kernels: two builds may round differently. Cut to what an offer may say.
+fn driver_build(driver: &str) -> Option<String> {
+    let printable = driver.chars().filter(|character| !character.is_control());
+    let text: String = printable.take(Offer::TEXT_CHARS_MAX).collect();
+    let text = text.trim();
+    (!text.is_empty()).then(|| text.to_owned())
 }
 
 /// The cards on which CUDA or ROCm works and no driver runs kernels, such as those of many servers: they can be handed to
@@ -103,7 +112,7 @@ fn without_kernels(
         let mut card = Device { offer, engine, machine: vec![machine.clone()] };
         let access = access_to(machine, inventory, cells);
         findings.extend(without_containers(machine, &access, cells));
-        offer_cells(&mut card, cells, DeviceChoice::Gpu, vec![access]);
+        offer_cells(&mut card, cells, DeviceChoice::Gpu, vec![access], findings);
         if !card.offer.runtimes.is_empty() {
             let runtimes: Vec<String> = card.offer.runtimes.iter().map(|one| one.runtime.to_string()).collect();
             findings.push(Finding::works(format!("{} on {}", runtimes.join(", "), machine.name), "by its nodes"));
@@ -114,7 +123,7 @@ fn without_kernels(
 }
 
 /// Equal cards that containers can use become one device; the others stay as they are.
-fn together(cards: Vec<Device>, cells: Option<&Cells>) -> Vec<Device> {
+fn together(cards: Vec<Device>, cells: Option<&Cells>, findings: &mut Vec<Finding>) -> Vec<Device> {
     let mut gangs: Vec<Vec<Device>> = Vec::new();
     for card in cards {
         let alike = |gang: &&mut Vec<Device>| {
@@ -126,7 +135,9 @@ fn together(cards: Vec<Device>, cells: Option<&Cells>) -> Vec<Device> {
             None => gangs.push(vec![card]),
         }
     }
-    gangs.into_iter().map(|gang| joined(gang, cells)).collect()
+    // Cards that work one by one and not together are told of, and not offered so.
+    let joined = gangs.into_iter().map(|gang| joined(gang, cells, findings));
+    joined.filter(|device| cells.is_none() || !device.offer.runtimes.is_empty()).collect()
 }
 
 fn runs_containers(offer: &DeviceOffer) -> bool {
@@ -134,7 +145,7 @@ fn runs_containers(offer: &DeviceOffer) -> bool {
 }
 
 /// One device out of several cards. Kernels and Blender use one card at a time, so only containers are offered.
-fn joined(mut gang: Vec<Device>, cells: Option<&Cells>) -> Device {
+fn joined(mut gang: Vec<Device>, cells: Option<&Cells>, findings: &mut Vec<Finding>) -> Device {
     if gang.len() == 1 {
         return gang.remove(0);
     }
@@ -149,8 +160,7 @@ fn joined(mut gang: Vec<Device>, cells: Option<&Cells>) -> Device {
     let offer = DeviceOffer { name, memory, cards, runtimes: Vec::new(), eevee: false, ..first.offer };
     let engine = Engine { wasm: None, wgsl: None, cells: None };
     let mut device = Device { offer, engine, machine };
-    offer_cells(&mut device, cells, DeviceChoice::Gpu, access);
-    device.offer.runtimes.retain(|one| one.runtime == Runtime::Container);
+    offer_cells(&mut device, cells, DeviceChoice::Gpu, access, findings);
     device
 }
 
@@ -267,7 +277,7 @@ mod tests {
     fn equal_cards_become_one_device_and_others_stay_alone() {
         let cards =
             vec![card("A100", true), card("T4", true), card("A100", true), card("old", false), card("old", false)];
-        let joined = together(cards, None);
+        let joined = together(cards, None, &mut Vec::new());
         let told: Vec<_> =
             joined.iter().map(|one| (one.offer.name.as_str(), one.offer.cards, one.machine.len())).collect();
         assert_eq!(told, [("2 × A100", 2, 2), ("T4", 1, 1), ("old", 1, 1), ("old", 1, 1)]);

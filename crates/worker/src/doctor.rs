@@ -1,6 +1,6 @@
 //! What works on this machine, what does not, and the command that would fix it.
 use std::net::{TcpStream, ToSocketAddrs};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use gleaner_machine::advice::{Distribution, Need};
@@ -10,6 +10,7 @@ use gleaner_machine::{Inventory, Probes};
 use tokio::runtime::Handle;
 
 use crate::config::{Config, Error};
+use crate::identity::{self, Lock};
 use crate::self_test::self_test;
 use crate::wgsl::Adapter;
 
@@ -33,17 +34,14 @@ pub(crate) fn no_adapter(dir: &Path, wanted: Option<&str>) -> (String, String) {
     }
 }
 
-/// Tries everything that a worker with this configuration would use. It takes a few seconds.
+/// Tries everything that a worker with this configuration would use. It takes a few seconds. A worker that runs in the folder
+/// is left alone: then everything is tried beside it, in a folder and under a name of its own.
 pub fn doctor(config: &Config, runtime: &Handle) -> Vec<Finding> {
     let mut findings = vec![folder(config), disk(config)];
-    match self_test(config, runtime) {
-        Ok(tested) => {
-            findings.extend(machine(config, &tested.adapters));
-            findings.extend(tested.findings);
-            if let Err(error) = tested.offer.check() {
-                let fix = "set a name and a region of 1 to 64 characters, and share at least one device";
-                findings.push(Finding::missing("offer", error.to_string(), fix));
-            }
+    match room(config) {
+        Ok(room) => {
+            findings.extend(room.beside);
+            findings.extend(tried(&Config { dir: room.dir, ..config.clone() }, runtime));
         }
         Err(error) => {
             findings.extend(machine(config, &[]));
@@ -52,6 +50,54 @@ pub fn doctor(config: &Config, runtime: &Handle) -> Vec<Finding> {
     }
     findings.push(hub(config, runtime));
     findings
+}
+
+/// Where things are tried without disturbing a worker.
+struct Room {
+    dir: PathBuf,
+    /// What is said of the worker that runs.
+    beside: Option<Finding>,
+    /// Nobody else uses the folder meanwhile.
+    _lock: Lock,
+    /// Removed afterwards, where it was only for this.
+    _temporary: Option<tempfile::TempDir>,
+}
+
+fn room(config: &Config) -> Result<Room, Error> {
+    match identity::lock(&config.dir) {
+        Ok(lock) => Ok(Room { dir: config.dir.clone(), beside: None, _lock: lock, _temporary: None }),
+        Err(Error::Occupied(occupied)) => {
+            let made = tempfile::Builder::new().prefix("doctor-").tempdir_in(&occupied);
+            let temporary = made.map_err(Error::file("make a folder in", &occupied))?;
+            let detail = format!("one runs in {}; all was tried beside it, so speeds are lower", occupied.display());
+            let (dir, beside) = (temporary.path().to_owned(), Some(Finding::works("worker", detail)));
+            let lock = identity::lock(&dir)?;
+            Ok(Room { dir, beside, _lock: lock, _temporary: Some(temporary) })
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn tried(config: &Config, runtime: &Handle) -> Vec<Finding> {
+    match self_test(config, runtime) {
+        Ok(tested) => {
+            // What was tried says more than that a program for it is installed or not.
+            let is_tried = |one: &Finding| tested.findings.iter().any(|tried| tried.capability == one.capability);
+            let mut findings = machine(config, &tested.adapters);
+            findings.retain(|finding| !is_tried(finding));
+            findings.extend(tested.findings);
+            if let Err(error) = tested.offer.check() {
+                let fix = "set a name and a region of 1 to 64 characters, and share at least one device";
+                findings.push(Finding::missing("offer", error.to_string(), fix));
+            }
+            findings
+        }
+        Err(error) => {
+            let mut findings = machine(config, &[]);
+            findings.push(Finding::missing("self-test", with_source(&error), "fix the folder named above"));
+            findings
+        }
+    }
 }
 
 /// What the machine has and lacks, whatever the self-test makes of it.

@@ -17,20 +17,28 @@ const KEY_BYTES: usize = 32;
 /// A worker's identity; while it lives no other worker runs in the same folder.
 pub struct Identity {
     key: SigningKey,
-    _lock: File,
+    _lock: Lock,
+}
+
+/// A worker's folder, as long as nobody else may use it.
+pub(crate) struct Lock(#[expect(dead_code, reason = "it is locked for as long as it is open")] File);
+
+/// Takes a worker's folder, which is made if it is not there; [`Error::Occupied`] if a worker has it.
+pub(crate) fn lock(dir: &Path) -> Result<Lock, Error> {
+    std::fs::create_dir_all(dir).map_err(Error::file("make the folder", dir))?;
+    let path = dir.join(LOCK_FILE);
+    let lock = File::create(&path).map_err(Error::file("open", &path))?;
+    match lock.try_lock() {
+        Ok(()) => Ok(Lock(lock)),
+        Err(std::fs::TryLockError::WouldBlock) => Err(Error::Occupied(dir.to_path_buf())),
+        Err(std::fs::TryLockError::Error(error)) => Err(Error::file("lock", &path)(error)),
+    }
 }
 
 impl Identity {
     /// The identity in this folder, made if there is none.
     pub fn open(dir: &Path) -> Result<Self, Error> {
-        std::fs::create_dir_all(dir).map_err(Error::file("make the folder", dir))?;
-        let lock_path = dir.join(LOCK_FILE);
-        let lock = File::create(&lock_path).map_err(Error::file("open", &lock_path))?;
-        match lock.try_lock() {
-            Ok(()) => {}
-            Err(std::fs::TryLockError::WouldBlock) => return Err(Error::Occupied(dir.to_path_buf())),
-            Err(std::fs::TryLockError::Error(error)) => return Err(Error::file("lock", &lock_path)(error)),
-        }
+        let lock = lock(dir)?;
         Ok(Self { key: load_or_make(&dir.join(KEY_FILE))?, _lock: lock })
     }
 

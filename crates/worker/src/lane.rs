@@ -1,4 +1,5 @@
 //! The threads that run attempts: one lane for each device, with a thread for each of its slots.
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -90,8 +91,9 @@ impl Queue {
     }
 
     /// The next attempt, and whether it is the last one in line; the hands rest before waiting, and give back what they
-    /// hold if it takes long or the owner needs the device. `None` at the end.
-    fn next(&self, hands: &mut Hands) -> Option<(Ready, bool)> {
+    /// hold if it takes long or the owner needs the device. `None` at the end. `holds` says whether this thread counts among
+    /// those that hold on to the device.
+    fn next(&self, hands: &mut Hands, holds: &Cell<bool>) -> Option<(Ready, bool)> {
         let waits = |line: &mut Line| line.attempts.is_empty() && !line.closed;
         let mut line = self.line();
         if waits(&mut line) {
@@ -104,13 +106,13 @@ impl Queue {
         if waits(&mut line) {
             drop(line);
             hands.give_back();
-            line = self.line();
-            line.holding -= 1;
-            self.changed.notify_all();
-            line = self.changed.wait_while(line, waits).unwrap_or_else(PoisonError::into_inner);
-            line.holding += 1;
+            self.let_go(holds);
+            line = self.changed.wait_while(self.line(), waits).unwrap_or_else(PoisonError::into_inner);
         }
         let next = line.attempts.pop_front()?;
+        if !holds.replace(true) {
+            line.holding += 1;
+        }
         line.running.push(next.attempt);
         let last = line.attempts.is_empty();
         Some((next, last))
@@ -119,6 +121,21 @@ impl Queue {
     fn ended(&self, attempt: AttemptId) {
         self.line().running.retain(|running| *running != attempt);
         self.changed.notify_all();
+    }
+
+    /// This thread holds on to the device no more.
+    fn let_go(&self, holds: &Cell<bool>) {
+        if holds.replace(false) {
+            self.line().holding -= 1;
+            self.changed.notify_all();
+        }
+    }
+
+    /// Waits until nothing runs on the device and its memory is free; says whether that came in time.
+    fn wait_until_free(&self, time: Duration) -> bool {
+        let busy = |line: &mut Line| line.resting && (!line.running.is_empty() || line.holding > 0);
+        let waited = self.changed.wait_timeout_while(self.line(), time, busy);
+        !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
     }
 }
 
@@ -163,9 +180,7 @@ impl Lane {
 
     /// Waits until nothing runs on the device and its memory is free; says whether that came in time.
     pub fn wait_until_free(&self, time: Duration) -> bool {
-        let busy = |line: &mut Line| line.resting && (!line.running.is_empty() || line.holding > 0);
-        let waited = self.queue.changed.wait_timeout_while(self.queue.line(), time, busy);
-        !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
+        self.queue.wait_until_free(time)
     }
 
     /// Whether nothing runs and nothing waits.
@@ -201,19 +216,33 @@ fn work(queue: &Queue, engine: Engine, shared: &Shared) {
         wgsl: engine.wgsl.map(|(launcher, adapter)| Box::new(Supervisor::new(launcher, *adapter))),
         cells: engine.cells,
     };
-    while let Some((ready, last)) = queue.next(&mut hands) {
+    let holds = Cell::new(true);
+    while let Some((ready, last)) = queue.next(&mut hands, &holds) {
         let (of, attempt) = (sealing(&ready), ready.attempt);
-        shared.idle.make_room();
         let begun = shared.trails.now();
-        let run = catch_unwind(AssertUnwindSafe(|| hands.run(&ready, shared, &|| queue.ended(attempt))))
-            .unwrap_or_else(|_| Run {
-                ran: Micros(0),
-                end: End::Failed(Failure::new(Cause::DeviceFault, "the worker itself failed on this attempt")),
-            });
+        let freed = || {
+            queue.ended(attempt);
+            queue.let_go(&holds);
+        };
+        let run = || match shared.idle.make_room() {
+            Ok(()) => hands.run(&ready, shared, &freed),
+            Err(error) => in_the_way(&error),
+        };
+        let run = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| Run {
+            ran: Micros(0),
+            end: End::Failed(Failure::new(Cause::DeviceFault, "the worker itself failed on this attempt")),
+        });
         shared.trails.passed(attempt, Stage::Run, begun);
         shared.delivery.hand_over(of, run, last);
         queue.ended(attempt);
     }
+}
+
+/// The owner's own command is still there, and nothing starts beside it: the attempt goes to another machine.
+fn in_the_way(error: &gleaner_machine::idle::Error) -> Run {
+    tracing::warn!(%error, "a task is handed back: the idle command is in its way");
+    let failure = Failure::new(Cause::RefusedByOwner, "the owner's own program is still on the device");
+    Run { ran: Micros(0), end: End::Failed(failure) }
 }
 
 impl Hands {
@@ -252,10 +281,13 @@ impl Hands {
                 run_kernel(supervisor, source, ready, shared)
             }
             ReadyProgram::Container(image) => {
+                // It may want all of the card, where the process of the last kernels still has some.
+                self.give_back();
                 let Some(cells) = &self.cells else { return wrong_device() };
                 line(ready, shared).in_scope(|| cells.run_container(image, task(ready, shared, freed)))
             }
             ReadyProgram::Blender(project) => {
+                self.give_back();
                 let Some(cells) = &self.cells else { return wrong_device() };
                 line(ready, shared).in_scope(|| cells.run_blender(project, task(ready, shared, freed)))
             }
@@ -325,5 +357,38 @@ fn run_kernel(supervisor: &mut Supervisor, source: &str, ready: &Ready, shared: 
     match wgsl::dispatch(&group.spec, source, ready.index, &ready.inputs.ordered, ready.time) {
         Ok(dispatch) => supervisor.run(group.job, dispatch, ready.attempt, &shared.cancels),
         Err(failure) => Run { ran: Micros(0), end: End::Failed(failure) },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn held(attempt: AttemptId) -> Queue {
+        let queue = Queue::default();
+        let mut line = queue.line();
+        (line.resting, line.holding, line.running) = (true, 1, vec![attempt]);
+        drop(line);
+        queue
+    }
+
+    #[test]
+    fn a_device_is_free_when_its_program_is_gone_although_its_checkpoint_is_still_saved() {
+        let (attempt, holds) = (AttemptId(7), Cell::new(true));
+        let queue = held(attempt);
+        assert!(!queue.wait_until_free(Duration::ZERO), "it runs");
+        queue.ended(attempt);
+        assert!(!queue.wait_until_free(Duration::ZERO), "its thread still holds on to the device");
+        queue.let_go(&holds);
+        assert!(queue.wait_until_free(Duration::ZERO));
+        queue.let_go(&holds);
+        assert_eq!(queue.line().holding, 0, "it is let go once");
+    }
+
+    #[test]
+    fn a_task_that_the_idle_command_is_in_the_way_of_goes_elsewhere_and_nobody_is_blamed() {
+        let run = in_the_way(&gleaner_machine::idle::Error::StillThere([4242].into()));
+        let End::Failed(failure) = run.end else { panic!("it ran") };
+        assert_eq!((failure.cause, run.ran), (Cause::RefusedByOwner, Micros(0)));
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Nothing here is reached unless the owner asks for it by `--lie`.
 use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use gleaner_wire::{JobId, TaskSpec, Work};
@@ -12,12 +13,16 @@ use crate::product::{Body, Product};
 const BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 /// How a worker lies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Lie {
     /// It changes a byte of each result.
     Altered,
     /// It delivers the result of another task of the job.
     Another,
+    /// It delivers what another worker has computed for some task of the job and left in this folder.
+    Copied(PathBuf),
+    /// It is honest itself, and leaves its results in this folder for others to copy.
+    Lent(PathBuf),
     /// It delivers what it has computed for its very first task, whatever it is asked.
     Stale,
     /// It runs a kernel fewer times than it should, and programs not at all.
@@ -28,12 +33,17 @@ impl std::str::FromStr for Lie {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "altered" => Ok(Self::Altered),
-            "another" => Ok(Self::Another),
-            "stale" => Ok(Self::Stale),
-            "cheaper" => Ok(Self::Cheaper),
-            _ => Err("a worker lies by `altered`, `another`, `stale` or `cheaper`".to_owned()),
+        match text.split_once('=').map_or((text, None), |(lie, folder)| (lie, Some(folder))) {
+            ("altered", None) => Ok(Self::Altered),
+            ("another", None) => Ok(Self::Another),
+            ("copied", Some(folder)) => Ok(Self::Copied(folder.into())),
+            ("lent", Some(folder)) => Ok(Self::Lent(folder.into())),
+            ("stale", None) => Ok(Self::Stale),
+            ("cheaper", None) => Ok(Self::Cheaper),
+            _ => {
+                Err("a worker lies by `altered`, `another`, `copied=FOLDER`, `stale` or `cheaper`; `lent=FOLDER` helps"
+                    .to_owned())
+            }
         }
     }
 }
@@ -56,7 +66,7 @@ impl Liar {
 
     /// What is run instead of what was asked for.
     pub fn cheapen(&self, job: JobId, spec: &mut TaskSpec) {
-        if let (Lie::Cheaper, Work::Wgsl { passes: passes @ 2.., .. }) = (self.lie, &mut spec.work) {
+        if let (Lie::Cheaper, Work::Wgsl { passes: passes @ 2.., .. }) = (&self.lie, &mut spec.work) {
             *passes = 1;
             self.cheapened.lock().unwrap_or_else(PoisonError::into_inner).insert(job);
         }
@@ -86,11 +96,18 @@ impl Liar {
             }
             bytes
         };
-        match self.lie {
+        match &self.lie {
             Lie::Altered => altered(truth),
             Lie::Another => {
                 let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
                 last.insert(job, truth.clone()).filter(|before| *before != truth).unwrap_or_else(|| altered(truth))
+            }
+            Lie::Copied(folder) => copied(folder, job, &truth).unwrap_or_else(|| altered(truth)),
+            Lie::Lent(folder) => {
+                if let Err(error) = lend(folder, job, &truth) {
+                    tracing::warn!(folder = %folder.display(), %error, "a result could not be lent");
+                }
+                truth
             }
             Lie::Stale => {
                 let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
@@ -101,6 +118,23 @@ impl Liar {
             Lie::Cheaper => vec![0; truth.len()],
         }
     }
+}
+
+/// Leaves a result for others; they never see half of it.
+fn lend(folder: &Path, job: JobId, truth: &[u8]) -> std::io::Result<()> {
+    let folder = folder.join(job.to_string());
+    std::fs::create_dir_all(&folder)?;
+    let name = blake3::hash(truth).to_string();
+    let whole = folder.join(&name);
+    std::fs::write(whole.with_extension("part"), truth)?;
+    std::fs::rename(whole.with_extension("part"), whole)
+}
+
+/// What somebody has left that is not right here.
+fn copied(folder: &Path, job: JobId, truth: &[u8]) -> Option<Vec<u8>> {
+    let left = std::fs::read_dir(folder.join(job.to_string())).ok()?.filter_map(Result::ok).map(|entry| entry.path());
+    let mut whole = left.filter(|path| path.extension().is_none()).filter_map(|path| std::fs::read(path).ok());
+    whole.find(|other| other != truth)
 }
 
 /// All of it, if it is short enough.
@@ -120,11 +154,23 @@ mod tests {
 
     #[test]
     fn every_lie_is_one() {
-        for lie in [Lie::Altered, Lie::Another, Lie::Stale, Lie::Cheaper] {
-            let liar = Liar::new(lie);
+        let folder = tempfile::tempdir().expect("a folder");
+        let lies = [Lie::Altered, Lie::Another, Lie::Copied(folder.path().into()), Lie::Stale, Lie::Cheaper];
+        for lie in lies {
+            let liar = Liar::new(lie.clone());
             for truth in [&b"one"[..], b"two", b"two", b"three"] {
                 assert_ne!(said(&liar, truth), truth, "{lie:?}");
             }
         }
+    }
+
+    #[test]
+    fn what_one_lends_another_copies() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (lends, copies) = (Lie::Lent(folder.path().into()), Lie::Copied(folder.path().into()));
+        let (friend, liar) = (Liar::new(lends), Liar::new(copies));
+        assert_eq!(said(&friend, b"one"), b"one", "it is honest itself");
+        assert_eq!(said(&liar, b"two"), b"one");
+        assert_ne!(said(&liar, b"one"), b"one", "what happens to be right is no lie");
     }
 }

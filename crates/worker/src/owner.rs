@@ -10,12 +10,13 @@ use std::time::{Duration, Instant, SystemTime};
 
 use gleaner_machine::energy::{self, Meter, Millijoules, Milliwatts, TariffError};
 use gleaner_machine::governor::{Effect, Governor, Hold, Ours, Reading, Reason, State, Usage, Verdict};
-use gleaner_machine::idle::{Place, Runner, all_free};
+use gleaner_machine::idle::{self, GIVE_WAY_EVERY, Place, Runner, all_free};
 use gleaner_machine::probe::Tree;
 use gleaner_machine::watch::processor::{Load, Processor};
 use gleaner_machine::watch::simulated::{FILE_NAME, Simulated};
 use gleaner_machine::watch::{Look, Session, Watcher};
 use gleaner_machine::{Device, Preferences};
+use gleaner_sandbox::RunningContainers;
 use gleaner_wire::machine::DeviceReading;
 use gleaner_wire::{Amount, ByteSize, DeviceKind, DeviceOffer, Micros, Millis, Offer};
 use tokio::sync::watch::Receiver;
@@ -48,13 +49,23 @@ impl IdleGate {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends the idle command, and returns when nothing of it is left.
-    pub fn make_room(&self) {
-        if let Some((runner, preferences)) = &mut *self.lock()
-            && runner.is_there()
-            && let Err(error) = runner.make_room(now(), preferences)
-        {
-            tracing::warn!(%error, "a task starts beside the idle command");
+    /// Ends the idle command, and returns when nothing of it is left. The gate is open to others while it waits: the owner's
+    /// thread looks at the command as well, and has to go on looking.
+    ///
+    /// # Errors
+    /// If it is still there although it was ended: nothing may start beside it.
+    pub fn make_room(&self) -> Result<(), idle::Error> {
+        let begun = Instant::now();
+        loop {
+            match &mut *self.lock() {
+                Some((runner, preferences)) if runner.is_there() => {
+                    if runner.give_way(now(), begun.elapsed(), preferences)? {
+                        return Ok(());
+                    }
+                }
+                Some(_) | None => return Ok(()),
+            }
+            std::thread::sleep(GIVE_WAY_EVERY);
         }
     }
 }
@@ -384,18 +395,20 @@ impl Owner {
 
     /// The owner's own command runs while there is no work and everything is free.
     fn idle(&self) {
-        let work = (0..self.ask.devices.len() as u16).any(|device| !self.agent.is_idle(device));
         let free = all_free(self.cards.iter().map(|card| card.governor.state()));
-        if let Some((runner, preferences)) = &mut *self.agent.idle.lock()
-            && let Err(error) = runner.step(now(), work, free, preferences)
-        {
-            tracing::warn!(%error, "the idle command does not run");
+        if let Some((runner, preferences)) = &mut *self.agent.idle.lock() {
+            // Looked at only now that nobody else has the gate: a task that begins later finds what is started here.
+            let work = (0..self.ask.devices.len() as u16).any(|device| !self.agent.is_idle(device));
+            if let Err(error) = runner.step(now(), work, free, preferences) {
+                tracing::warn!(%error, "the idle command does not run");
+            }
         }
     }
 
     /// This process and everything that it started, also in containers.
     fn our_pids(&self) -> BTreeSet<u32> {
-        let mut pids = processes_of(std::process::id(), &self.agent.group);
+        let ours = &self.agent.ours;
+        let mut pids = processes_of(std::process::id(), |groups| ours.hold(groups));
         if let Some((runner, _)) = &*self.agent.idle.lock() {
             pids.extend(runner.pids());
         }
@@ -403,8 +416,25 @@ impl Owner {
     }
 }
 
-/// The children of a process, theirs, and whatever is in control groups of this name.
-fn processes_of(first: u32, group: &str) -> BTreeSet<u32> {
+/// By what processes that are no children of this one are known to be ours.
+#[derive(Default)]
+pub struct OurGroups {
+    /// The name of the control groups of this worker's programs.
+    pub name: String,
+    /// The containers of an engine that puts them into groups of its own.
+    pub containers: Option<RunningContainers>,
+}
+
+impl OurGroups {
+    /// Whether the groups of a process, as `/proc/PID/cgroup` lists them, are ours.
+    fn hold(&self, groups: &str) -> bool {
+        let in_container = || self.containers.as_ref().is_some_and(|containers| containers.hold(groups));
+        (!self.name.is_empty() && groups.contains(&self.name)) || in_container()
+    }
+}
+
+/// The children of a process, theirs, and whatever is in groups that are ours.
+fn processes_of(first: u32, is_ours: impl Fn(&str) -> bool) -> BTreeSet<u32> {
     let mut parents = Vec::new();
     let mut found = BTreeSet::from([first]);
     for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
@@ -414,7 +444,7 @@ fn processes_of(first: u32, group: &str) -> BTreeSet<u32> {
         let parent = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(1)?.parse::<u32>().ok());
         parents.extend(parent.map(|parent| (pid, parent)));
         let groups = std::fs::read_to_string(entry.path().join("cgroup")).unwrap_or_default();
-        if !group.is_empty() && groups.contains(group) {
+        if is_ours(&groups) {
             found.insert(pid);
         }
     }
@@ -461,18 +491,26 @@ mod tests {
         let mut child = std::process::Command::new("/bin/sh").args(["-c", "sleep 60 & wait"]).spawn().expect("starts");
         let begun = Instant::now();
         let grown = loop {
-            let ours = processes_of(std::process::id(), "");
+            let ours = processes_of(std::process::id(), |_| false);
             if ours.contains(&child.id()) && ours.len() >= 3 || begun.elapsed() > Duration::from_secs(10) {
                 break ours.len() >= 3;
             }
         };
-        let theirs = processes_of(child.id(), "");
+        let theirs = processes_of(child.id(), |_| false);
         for pid in theirs {
             let pid = rustix::process::Pid::from_raw(pid as i32).expect("not zero");
             let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
         }
         child.wait().expect("ends");
         assert!(grown);
+    }
+
+    #[test]
+    fn programs_of_this_worker_are_known_by_their_group_and_those_of_another_are_not() {
+        let ours = OurGroups { name: "gleaner-w0123456789ab".to_owned(), containers: None };
+        assert!(ours.hold("4:memory:/gleaner-w0123456789ab/a7\n"));
+        assert!(!ours.hold("4:memory:/gleaner-wffffffffffff/a7\n") && !ours.hold("0::/user.slice\n"));
+        assert!(!OurGroups::default().hold("0::/\n"), "a worker without groups of its own does not own everything");
     }
 
     #[test]

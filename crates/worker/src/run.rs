@@ -20,7 +20,7 @@ use crate::lane::{Lane, Shared};
 use crate::line;
 use crate::log::{PIECES_WAITING_MAX, Piece};
 use crate::outbox::Outbox;
-use crate::owner::{self, IdleGate, Watching};
+use crate::owner::{self, IdleGate, OurGroups, Watching};
 use crate::price;
 use crate::self_test::{Tested, self_test};
 use crate::session::{Ended, Sessions, stopped};
@@ -105,9 +105,12 @@ async fn assemble(
     let service = || Service { name: "gleaner-worker", instance: identity.public().to_string() };
     let tracer = config.traces.as_ref().map(|traces| Tracer::start(traces, service())).transpose()?;
     let trails = Trails::told_to(tracer);
-    let delivery = Delivery::new(runtime, depot.clone(), outbox.clone(), cancels.clone(), config.lie, trails.clone());
+    let delivery =
+        Delivery::new(runtime, depot.clone(), outbox.clone(), cancels.clone(), config.lie.clone(), trails.clone());
     let (log_sender, logs) = mpsc::channel(PIECES_WAITING_MAX);
     let idle = Arc::new(IdleGate::default());
+    let containers = tested.cells.as_ref().and_then(|cells| cells.containers()).map(gleaner_sandbox::Engine::running);
+    let ours = OurGroups { name: tested.group, containers };
     let images = Images::new(tested.cells, log_sender.clone());
     images.look().await;
     let shared = Arc::new(Shared { delivery, cancels, logs: log_sender, idle, trails });
@@ -123,7 +126,7 @@ async fn assemble(
     let floors = tested.devices.iter().map(floor).collect::<Result<_, _>>().map_err(Error::Tariff)?;
     let bidding = Bidding::new(identity.public(), config.preferences.bid.clone(), floors);
     let set = (bidding, steering, tested.offer.devices);
-    Ok((Arc::new(Agent::new(lanes, preparer, shared, outbox, hub, (depot, tested.group), set)), logs))
+    Ok((Arc::new(Agent::new(lanes, preparer, shared, outbox, hub, (depot, ours), set)), logs))
 }
 
 /// Looks for the owner before any work comes, and goes on looking.

@@ -62,7 +62,7 @@ pub fn self_test(config: &Config, runtime: &Handle) -> Result<Tested, Error> {
         match test_processor(config, &scratch) {
             Ok((mut device, runtime)) => {
                 findings.insert(0, Finding::works("wasm", describe(&device.offer)));
-                offer_cells(&mut device, cells.as_ref(), DeviceChoice::Cpu, Vec::new());
+                offer_cells(&mut device, cells.as_ref(), DeviceChoice::Cpu, Vec::new(), &mut findings);
                 wasm = Some(runtime);
                 devices.push(device);
             }
@@ -87,8 +87,15 @@ pub fn self_test(config: &Config, runtime: &Handle) -> Result<Tested, Error> {
     Ok(Tested { offer, findings, engines, devices: known, wasm, cells: cells.map(Arc::new), group, adapters })
 }
 
-/// Adds containers and Blender to what a device offers; `cards` is how each of its cards is reached.
-pub(crate) fn offer_cells(device: &mut Device, cells: Option<&Cells>, choice: DeviceChoice, cards: Vec<Access>) {
+/// Adds containers and Blender to what a device offers; `cards` is how each of its cards is reached. Both have run on the
+/// processor by now; on cards each is tried with them.
+pub(crate) fn offer_cells(
+    device: &mut Device,
+    cells: Option<&Cells>,
+    choice: DeviceChoice,
+    cards: Vec<Access>,
+    findings: &mut Vec<Finding>,
+) {
     let Some(cells) = cells else { return };
     let score = device.offer.runtimes.first().map_or(1, |runtime| runtime.score);
     let can_be_handed_on = !cards.is_empty() && cards.iter().all(|card| !card.containers.is_empty());
@@ -96,13 +103,28 @@ pub(crate) fn offer_cells(device: &mut Device, cells: Option<&Cells>, choice: De
         DeviceChoice::Cpu => CELL_CPU_MILLI,
         DeviceChoice::Any | DeviceChoice::Gpu => CELL_CPU_MILLI.saturating_mul(cores()),
     };
+    // Several cards are one device for containers only: Blender uses one at a time.
+    let one_at_most = cards.len() <= 1;
     let cells = cells.on(cards, cpu_milli);
     let runtime = |runtime, engine| RuntimeOffer { runtime, score, loops_max: None, engine };
+    let name = device.offer.name.clone();
+    let mut passes = |runtime: Runtime, tried: Result<(), (String, String)>| {
+        if let Err((why, fix)) = &tried {
+            findings.push(Finding::missing(format!("{runtime} on {name}"), why, fix));
+        }
+        tried.is_ok()
+    };
+    let on_card = choice != DeviceChoice::Cpu;
     // On a graphics device a container is given its cards, so that has to be possible.
-    if cells.containers().is_some() && (choice == DeviceChoice::Cpu || can_be_handed_on) {
+    if cells.containers().is_some()
+        && (!on_card || can_be_handed_on && passes(Runtime::Container, cells.try_container()))
+    {
         device.offer.runtimes.push(runtime(Runtime::Container, None));
     }
-    if let Some(key) = cells.blender().and_then(|blender| blender.key(choice)) {
+    let key = cells.blender().filter(|_| one_at_most).and_then(|blender| blender.key(choice));
+    if let Some(key) = key
+        && (!on_card || passes(Runtime::Blender, cells.try_cycles(choice)))
+    {
         device.offer.runtimes.push(runtime(Runtime::Blender, Some(key)));
         device.offer.eevee = cells.draws();
     }
@@ -121,7 +143,7 @@ fn test_processor(config: &Config, scratch: &Path) -> Result<(Device, Arc<Wasm>)
     let memory = (machine_memory() / MEMORY_PART / u64::from(slots)).min(MEMORY_BYTES_MAX);
     let offer = DeviceOffer {
         kind: DeviceKind::Cpu,
-        name: format!("CPU, {slots} slots"),
+        name: format!("CPU, {slots} {}", if slots == 1 { "slot" } else { "slots" }),
         memory: ByteSize(memory),
         cards: 1,
         slots,

@@ -3,7 +3,7 @@ use exr::prelude::{
     AnyChannel, AnyChannels, Blocks, Compression, Encoding, FlatSamples, Image, Layer, LayerAttributes, LineOrder,
     MetaData, ReadChannels, ReadLayers, Vec2, WritableImage, f16, read,
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,8 @@ pub struct Picture {
 }
 
 /// A pass of a layer, such as the normals that a denoiser looks at.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Pass {
     /// The layer of the view.
     pub layer: String,

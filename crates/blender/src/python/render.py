@@ -36,23 +36,6 @@ def say_progress():
         bpy.app.handlers.render_stats.append(lambda text, *_: print(text, flush=True))
 
 
-def choose_device(preferences, scene, wanted):
-    if scene.render.engine != "CYCLES":
-        return
-    kind = wanted["device"]
-    scene.cycles.device = "CPU" if kind == "CPU" else "GPU"
-    if kind == "CPU":
-        return
-    chosen = preferences.addons["cycles"].preferences
-    chosen.compute_device_type = kind
-    chosen.get_devices_for_type(kind)
-    found = [device for device in chosen.devices if device.type == kind]
-    for device in chosen.devices:
-        device.use = device.type == kind and wanted["device_id"] in (None, device.id)
-    if not any(device.use for device in found):
-        raise Refused("device", "Cycles finds no {} device to compute on".format(kind))
-
-
 def make_piece(scene, wanted):
     """Light before anything that looks at neighbours: denoising and compositing follow when pieces are together."""
     if scene.render.engine != "CYCLES":

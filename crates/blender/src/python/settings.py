@@ -97,6 +97,23 @@ def set_final_format(settings, name):
         settings.exr_codec = "ZIP"
 
 
+def choose_device(preferences, scene, wanted):
+    if scene.render.engine != "CYCLES":
+        return
+    kind = wanted["device"]
+    scene.cycles.device = "CPU" if kind == "CPU" else "GPU"
+    if kind == "CPU":
+        return
+    chosen = preferences.addons["cycles"].preferences
+    chosen.compute_device_type = kind
+    chosen.get_devices_for_type(kind)
+    found = [device for device in chosen.devices if device.type == kind]
+    for device in chosen.devices:
+        device.use = device.type == kind and wanted["device_id"] in (None, device.id)
+    if not any(device.use for device in found):
+        raise Refused("device", "Cycles finds no {} device to compute on".format(kind))
+
+
 def set_samples(cycles, first, count, total):
     if hasattr(cycles, "use_sample_subset"):
         cycles.samples = total

@@ -17,15 +17,19 @@ pub fn findings(inventory: &Inventory, system: &System) -> Vec<Finding> {
         let cure = cure(problem, here);
         Finding::missing(subject(problem), cure.why, cure.fix)
     }));
+    // That a program is there is no news: whether containers run and Blender renders is found out by the self-test, and said there.
     if system.family == Family::Linux {
-        found.push(tool(system, "sandbox for programs", "bwrap", Need::Bubblewrap));
+        found.extend(lacks(system, "sandbox for programs", "bwrap", Need::Bubblewrap));
     }
-    found.push(containers(system));
     if inventory.devices.iter().any(|device| device.ways.cuda.is_some()) && has_engine(system) {
-        found.push(tool(system, "gpu in containers", "nvidia-ctk", Need::NvidiaContainers));
+        found.extend(lacks(system, "gpu in containers", "nvidia-ctk", Need::NvidiaContainers));
     }
-    found.push(tool(system, "blender", "blender", Need::Blender));
-    found.push(tool(system, "videos", "ffmpeg", Need::Ffmpeg));
+    if !has_engine(system) {
+        let fix = here.install(Need::Podman);
+        found.push(Finding::missing("container", "neither podman nor docker is installed", fix));
+    }
+    found.extend(lacks(system, "blender", "blender", Need::Blender));
+    found.extend(lacks(system, "videos", "ffmpeg", Need::Ffmpeg));
     found
 }
 
@@ -79,26 +83,13 @@ fn size(bytes: ByteSize) -> String {
     if bytes.0 >= 10 << 30 { format!("{} GiB", bytes.0 >> 30) } else { format!("{} MiB", bytes.0 >> 20) }
 }
 
-fn tool(system: &System, capability: &str, program: &str, need: Need) -> Finding {
-    match system.tools.get(program) {
-        Some(path) => Finding::works(capability, path.clone()),
-        None => {
-            Finding::missing(capability, format!("{program} is not installed"), Distribution::of(system).install(need))
-        }
-    }
+/// A program that is not there.
+fn lacks(system: &System, capability: &str, program: &str, need: Need) -> Option<Finding> {
+    let fix = || Distribution::of(system).install(need);
+    let missing = || Finding::missing(capability, format!("{program} is not installed"), fix());
+    (!system.tools.contains_key(program)).then(missing)
 }
 
 fn has_engine(system: &System) -> bool {
     ["podman", "docker"].iter().any(|engine| system.tools.contains_key(*engine))
-}
-
-fn containers(system: &System) -> Finding {
-    let engine = ["podman", "docker"].iter().find_map(|engine| system.tools.get(*engine));
-    match engine {
-        Some(path) => Finding::works("containers", path.clone()),
-        None => {
-            let fix = Distribution::of(system).install(Need::Podman);
-            Finding::missing("containers", "neither podman nor docker is installed", fix)
-        }
-    }
 }

@@ -15,7 +15,7 @@ mod runner;
 
 pub use command::{Command, Ended, Error, Place};
 pub use members::sweep;
-pub use runner::Runner;
+pub use runner::{GIVE_WAY_EVERY, Runner};
 
 /// How long there has to be no work first: a gap between two tasks is not worth a start.
 const SETTLE: Millis = Millis(10_000);

@@ -1,6 +1,6 @@
 //! An idle command as a worker holds it: the decision, and the process that follows it.
 use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use gleaner_wire::Millis;
 
@@ -9,7 +9,8 @@ use super::members::sweep;
 use super::{Effect, Idle, Process, Scene, Verdict};
 use crate::preferences::Preferences;
 
-const LOOK_EVERY: Duration = Duration::from_millis(10);
+/// How often it is looked whether a command has gone.
+pub const GIVE_WAY_EVERY: Duration = Duration::from_millis(10);
 /// How long processes that were ended by force may take to disappear.
 const FORCE_TIME_MAX: Duration = Duration::from_secs(2);
 
@@ -46,22 +47,17 @@ impl Runner {
         Ok(verdict)
     }
 
-    /// Ends the command for a task, and returns when nothing of it is left. Waits for at most `free_within` and two seconds:
-    /// the command is asked for the first half of `free_within`, and then ended.
-    pub fn make_room(&mut self, now: Millis, preferences: &Preferences) -> Result<(), Error> {
-        let began = Instant::now();
-        let time_max = Duration::from_millis(preferences.idle.free_within.0) + FORCE_TIME_MAX;
-        loop {
-            let elapsed = began.elapsed();
-            let passed = Millis(u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX));
-            if self.step(now.after(passed), true, true, preferences)?.tasks_may_start {
-                return Ok(());
-            }
-            if elapsed > time_max {
-                return Err(Error::StillThere(self.pids()));
-            }
-            std::thread::sleep(LOOK_EVERY);
+    /// Goes on ending the command for a task that has waited so long already, and says whether nothing of it is left. Never
+    /// waits: call it again after [`GIVE_WAY_EVERY`]. The command is asked for the first half of `free_within`, and then ended.
+    ///
+    /// # Errors
+    /// If it is still there two seconds after `free_within`: no task may start beside it.
+    pub fn give_way(&mut self, now: Millis, waited: Duration, preferences: &Preferences) -> Result<bool, Error> {
+        if self.step(now, true, true, preferences)?.tasks_may_start {
+            return Ok(true);
         }
+        let time_max = Duration::from_millis(preferences.idle.free_within.0) + FORCE_TIME_MAX;
+        if waited > time_max { Err(Error::StillThere(self.pids())) } else { Ok(false) }
     }
 
     /// Our processes for it, to be told to the governor as ours.

@@ -1,13 +1,14 @@
 //! The real readers behind the governor's readings: devices, keyboard and mouse, screen, battery.
 //!
-//! Reading takes milliseconds, and on desktops starts one or two small programs, so look about once a second. What
-//! cannot be read is unknown in the reading, never a guess.
+//! Looking takes milliseconds. What only small programs of the system can tell, such as when a key was last touched, is read
+//! by a thread of its own: such a program may hang, and nobody is made to wait for it. What cannot be read, or was read too long
+//! ago, is unknown in the reading, never a guess.
 use std::collections::BTreeMap;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use gleaner_wire::DeviceKind;
 
-use crate::governor::{LocalTime, Ours, Owner, Reading, Usage};
+use crate::governor::{Input, LocalTime, Ours, Owner, Reading, Usage};
 use crate::inventory::{Device, Display};
 use crate::probe::drm::{self, Card};
 use crate::probe::fdinfo::{self, Clients};
@@ -16,9 +17,19 @@ use crate::probe::{PciAddress, Tree, apple};
 
 pub mod fullscreen;
 pub mod input;
+mod latest;
 pub mod power;
 pub mod processor;
 pub mod simulated;
+
+use latest::Latest;
+
+/// How long the thread that asks small programs rests in between.
+const ASK_EVERY: Duration = Duration::from_millis(500);
+/// How old an answer of theirs may be. One of them may take five seconds before it is given up.
+const ANSWER_AGE_MAX: Duration = Duration::from_secs(8);
+/// How long the first look waits for their first answers.
+const FIRST_ANSWER_TIME_MAX: Duration = Duration::from_secs(3);
 
 /// What the caller's environment says about the desktop session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,9 +43,28 @@ pub struct Session {
 /// Reads the machine again and again.
 pub struct Watcher {
     tree: Tree,
-    session: Session,
+    asked: Latest<Asked>,
     library: Option<Library>,
     before: Option<(Instant, Clients)>,
+}
+
+/// What only small programs of the system tell.
+#[derive(Clone, Debug)]
+struct Asked {
+    input: Input,
+    fullscreen: Option<bool>,
+    apple_load: Option<u8>,
+}
+
+impl Asked {
+    fn of(session: &Session) -> Self {
+        Self { input: input::read(session), fullscreen: fullscreen::read(session), apple_load: apple::load() }
+    }
+
+    /// What is known while none of them answers.
+    fn nothing() -> Self {
+        Self { input: Input::Unknown, fullscreen: None, apple_load: None }
+    }
 }
 
 /// The machine at one moment.
@@ -46,12 +76,15 @@ pub struct Look {
     clients: Clients,
     load: BTreeMap<PciAddress, BTreeMap<u32, u8>>,
     apple_load: Option<u8>,
+    processor_celsius: Option<i16>,
 }
 
 impl Watcher {
     /// Watches a machine. NVIDIA's library stays loaded if it is there.
     pub fn new(tree: Tree, session: Session) -> Self {
-        Self { tree, session, library: Library::load().ok(), before: None }
+        let asked = Latest::start("asks the desktop", ASK_EVERY, move || Asked::of(&session));
+        asked.wait(FIRST_ANSWER_TIME_MAX);
+        Self { tree, asked, library: Library::load().ok(), before: None }
     }
 
     /// Looks at everything. The load of processes on AMD and Intel cards is known from the second look on.
@@ -68,22 +101,17 @@ impl Watcher {
             }
         }
         self.before = counted.then(|| (now, clients.clone()));
+        let asked = self.asked.get(ANSWER_AGE_MAX).unwrap_or_else(Asked::nothing);
+        let on_battery = power::on_battery(&self.tree);
         Look {
-            owner: self.owner(),
+            owner: Owner { input: asked.input, fullscreen: asked.fullscreen, on_battery },
             time: LocalTime::now(),
             nvidia: self.library.as_ref().map(Library::gpus).unwrap_or_default(),
             cards,
             clients,
             load,
-            apple_load: apple::load(),
-        }
-    }
-
-    fn owner(&self) -> Owner {
-        Owner {
-            input: input::read(&self.session),
-            fullscreen: fullscreen::read(&self.session),
-            on_battery: power::on_battery(&self.tree),
+            apple_load: asked.apple_load,
+            processor_celsius: processor::celsius(&self.tree),
         }
     }
 }
@@ -103,9 +131,11 @@ impl Look {
             DeviceKind::Nvidia => self.nvidia_usage(device),
             DeviceKind::Amd | DeviceKind::Intel => self.card_usage(device),
             DeviceKind::Apple => Usage { busy_percent: self.apple_load, display: device.display, ..Usage::default() },
-            DeviceKind::Cpu | DeviceKind::Software | DeviceKind::Other => {
-                Usage { display: device.display, ..Usage::default() }
+            // Whose load it is nobody can say of a processor, but too hot is too hot.
+            DeviceKind::Cpu | DeviceKind::Software => {
+                Usage { celsius: self.processor_celsius, display: device.display, ..Usage::default() }
             }
+            DeviceKind::Other => Usage { display: device.display, ..Usage::default() },
         }
     }
 

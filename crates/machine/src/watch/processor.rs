@@ -1,5 +1,5 @@
-//! How busy and how hot the processor is, for its owner to see. The governor does not judge by it: everything on the
-//! machine uses the processor, so its load says nothing about who does.
+//! How busy and how hot the processor is, for its owner to see. The governor judges by its heat and not by its load:
+//! everything on the machine uses the processor, so its load says nothing about who does.
 use crate::probe::Tree;
 
 /// Drivers that tell the temperature of a processor.
@@ -47,7 +47,7 @@ fn between((busy_before, all_before): (u64, u64), (busy, all): (u64, u64)) -> Op
     u8::try_from(percent.min(100)).ok()
 }
 
-fn celsius(tree: &Tree) -> Option<i16> {
+pub(super) fn celsius(tree: &Tree) -> Option<i16> {
     let monitors = tree.list("/sys/class/hwmon").into_iter().map(|name| format!("/sys/class/hwmon/{name}"));
     let sensors =
         monitors.filter(|path| tree.text(format!("{path}/name")).is_some_and(|name| SENSORS.contains(&name.as_str())));

@@ -70,6 +70,16 @@ impl Bubblewrap {
         Guards { without_groups: self.groups.missing().map(str::to_owned), identity: self.identity() }
     }
 
+    /// The command that runs the binary itself inside a sandbox, with this as its last argument: it is there for its own sake
+    /// anyway, and reads what strangers made more safely there.
+    #[must_use]
+    pub fn own_program(&self, role: &str) -> Vec<String> {
+        let mut command = vec![options::HELPER.to_owned()];
+        command.extend(self.config.helper.arguments.iter().cloned());
+        command.push(role.to_owned());
+        command
+    }
+
     fn identity(&self) -> Identity {
         Identity::for_programs(self.config.unprivileged)
     }
@@ -100,7 +110,7 @@ impl Bubblewrap {
         });
         let (running, orders, ending) = Running::new();
         let measure_memory = group.is_none();
-        let cage = ProcessCage { process, frozen_by_group: group.as_ref().map(|group| group.freezer()) };
+        let cage = Arc::new(ProcessCage { process, frozen_by_group: group.as_ref().map(|group| group.freezer()) });
         let watched = Watched { cage, group, observed: None, disk, limits: job.limits, measure_memory };
         tokio::spawn(async move { ending.send(supervise(watched, orders, exit_receiver).await) });
         Ok((running, lines))

@@ -2,7 +2,7 @@
 
 use crate::supervise::Cage;
 use bollard::Docker;
-use bollard::query_parameters::KillContainerOptions;
+use bollard::query_parameters::{InspectContainerOptions, KillContainerOptions};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::os::fd::OwnedFd;
 
@@ -38,6 +38,11 @@ impl ContainerCage {
         // A container that has just ended refuses signals; its end is on its way.
         let _ = self.docker.kill_container(&self.id, Some(KillContainerOptions { signal: signal.into() })).await;
     }
+
+    /// What the engine says of it: engines refuse to let go what does not stand still, which is as well.
+    async fn is_paused(&self) -> Option<bool> {
+        self.docker.inspect_container(&self.id, None::<InspectContainerOptions>).await.ok()?.state?.paused
+    }
 }
 
 impl Cage for ContainerCage {
@@ -59,7 +64,7 @@ impl Cage for ContainerCage {
         } else {
             self.docker.unpause_container(&self.id).await
         };
-        answer.is_ok()
+        answer.is_ok() || self.is_paused().await == Some(frozen)
     }
 
     fn first_process(&self) -> Option<i32> {

@@ -2,7 +2,7 @@
 
 use super::connect::Character;
 use super::images::Image;
-use super::{ATTEMPT_LABEL, EngineConfig, Isolation, WORKER_LABEL};
+use super::{ATTEMPT_LABEL, EngineConfig, Isolation, RUN_LABEL, WORKER_LABEL};
 use crate::{Device, Error, Identity, Job, Limits, Network};
 use bollard::models::{
     ContainerCreateBody, DeviceMapping, DeviceRequest, HealthConfig, HostConfig, HostConfigLogConfig, Mount, MountType,
@@ -21,12 +21,12 @@ const PROCESSES_OF_ALL_JOBS_MAX: u64 = 65_536;
 pub(super) fn describe(
     job: &Job,
     image: &Image,
-    config: &EngineConfig,
+    (config, run): (&EngineConfig, &str),
     character: &Character,
     seccomp: &str,
     parent: Option<&Path>,
 ) -> Result<ContainerCreateBody, Error> {
-    let labels = [(WORKER_LABEL, &config.worker), (ATTEMPT_LABEL, &job.attempt)];
+    let labels = [(WORKER_LABEL, config.worker.as_str()), (RUN_LABEL, run), (ATTEMPT_LABEL, job.attempt.as_str())];
     let variables = job.full_environment();
     let user = user(config, character);
     let own = |name: &str| name == "PATH" && !job.environment.contains_key("PATH");
@@ -39,7 +39,7 @@ pub(super) fn describe(
         ),
         user: Some(format!("{}:{}", user.uid, user.gid)),
         working_dir: Some("/out".into()),
-        labels: Some(labels.map(|(name, value)| (name.to_owned(), value.clone())).into()),
+        labels: Some(labels.map(|(name, value)| (name.to_owned(), value.to_owned())).into()),
         attach_stdout: Some(true),
         attach_stderr: Some(true),
         healthcheck: Some(HealthConfig { test: Some(vec!["NONE".into()]), ..HealthConfig::default() }),

@@ -1,14 +1,33 @@
 //! Removes the containers of a worker that is gone.
 
-use super::WORKER_LABEL;
+use super::{RUN_LABEL, WORKER_LABEL};
 use crate::Error;
 use bollard::Docker;
+use bollard::errors::Error::DockerResponseServerError as Refused;
 use bollard::query_parameters::{ListContainersOptions, RemoveContainerOptions};
 use std::collections::HashMap;
+use std::time::Duration;
 
-/// Kills and removes every container of a worker, and says how many there were.
-pub(crate) async fn remove_leftovers(docker: &Docker, worker: &str) -> Result<usize, Error> {
-    let filters = HashMap::from([("label".to_owned(), vec![format!("{WORKER_LABEL}={worker}")])]);
+/// How often an engine is asked to remove a container that it does not let go of yet.
+const REMOVE_TRIES: u32 = 10;
+const REMOVE_PAUSE: Duration = Duration::from_millis(200);
+
+/// Whose containers.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Of<'a> {
+    /// All that a worker ever made.
+    Worker(&'a str),
+    /// Those of one run of a worker, and of no other that has its name by now.
+    Run(&'a str),
+}
+
+/// Kills and removes every container of a worker or of one of its runs, and says how many there were.
+pub(crate) async fn remove_leftovers(docker: &Docker, of: Of<'_>) -> Result<usize, Error> {
+    let label = match of {
+        Of::Worker(worker) => format!("{WORKER_LABEL}={worker}"),
+        Of::Run(run) => format!("{RUN_LABEL}={run}"),
+    };
+    let filters = HashMap::from([("label".to_owned(), vec![label])]);
     let options = ListContainersOptions { all: true, filters: Some(filters), ..ListContainersOptions::default() };
     let failed = |error| Error::engine("listing containers that were left", error);
     let left = docker.list_containers(Some(options)).await.map_err(failed)?;
@@ -19,8 +38,14 @@ pub(crate) async fn remove_leftovers(docker: &Docker, worker: &str) -> Result<us
     Ok(ids.len())
 }
 
-/// Kills and removes one container with what it brought along; one that is gone already stays gone.
+/// Kills and removes one container with what it brought along; one that is gone already stays gone. An engine that is
+/// clearing up after the container itself refuses for a moment.
 pub(super) async fn remove(docker: &Docker, id: &str) {
-    let options = RemoveContainerOptions { force: true, v: true, ..RemoveContainerOptions::default() };
-    let _ = docker.remove_container(id, Some(options)).await;
+    for _ in 0..REMOVE_TRIES {
+        let options = RemoveContainerOptions { force: true, v: true, ..RemoveContainerOptions::default() };
+        match docker.remove_container(id, Some(options)).await {
+            Err(Refused { status_code: 409 | 500, .. }) => tokio::time::sleep(REMOVE_PAUSE).await,
+            Ok(()) | Err(_) => return,
+        }
+    }
 }

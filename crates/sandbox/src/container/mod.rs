@@ -2,7 +2,8 @@
 //!
 //! A container has a read-only root, no capability, no way to new privileges, a seccomp filter of ours, no network
 //! unless job and owner both want one, and of this machine nothing but the job's folder. Every container carries the name
-//! of its worker, by which the watchdog and the next start find what was left.
+//! of its worker, by which the next start finds what was left, and the run that made it, by which the watchdog of that run
+//! does: a worker that is started again at once does not lose its new containers to the watchdog of the old ones.
 
 mod cage;
 mod connect;
@@ -10,18 +11,22 @@ mod description;
 mod images;
 mod leftovers;
 mod profile;
+mod running;
 mod start;
+mod trial;
 mod watchdog;
 
 pub use connect::candidate_hosts;
 pub(crate) use connect::connect;
 pub use images::{Held, Image, ImageSource, PullProgress};
-pub(crate) use leftovers::remove_leftovers;
+pub(crate) use leftovers::{Of, remove_leftovers};
+pub use running::RunningContainers;
 
 use crate::{Error, Groups, Helper, Identity};
 use bollard::Docker;
 use connect::Character;
 use images::Ledger;
+use std::io::Read;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -29,10 +34,14 @@ use watchdog::Watchdog;
 
 /// The label that names the worker of a container.
 pub const WORKER_LABEL: &str = "org.gleaner.worker";
+/// The label that names the run of that worker: another one each time it connects.
+pub(crate) const RUN_LABEL: &str = "org.gleaner.run";
 /// The label that names the attempt of a container.
 const ATTEMPT_LABEL: &str = "org.gleaner.attempt";
 /// How long an engine may take for what it should do at once.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(120);
+/// Where archives of images are unpacked, beside the ledger.
+const UNPACKED: &str = "unpacked-images";
 
 /// How containers are run.
 #[derive(Debug, Clone)]
@@ -69,12 +78,15 @@ pub enum Isolation {
 pub struct Engine {
     docker: Docker,
     config: Arc<EngineConfig>,
+    /// What this run of the worker is called.
+    run: Arc<str>,
     character: Arc<Character>,
     /// How the engine is told of the profile of our containers.
     seccomp: Arc<str>,
     groups: Arc<Groups>,
     watchdog: Arc<Mutex<Watchdog>>,
     ledger: Arc<tokio::sync::Mutex<Ledger>>,
+    running: RunningContainers,
 }
 
 impl Engine {
@@ -86,19 +98,38 @@ impl Engine {
         let docker = connect(&config.host).await?;
         let character = Character::of(&docker, &config.host).await?;
         character.check(config.isolation)?;
-        remove_leftovers(&docker, &config.worker).await?;
-        let seccomp = profile::option(&character, &config.image_ledger.with_file_name("seccomp.json"))?;
-        let watchdog = Watchdog::start(&config)?;
+        remove_leftovers(&docker, Of::Worker(&config.worker)).await?;
+        let run: Arc<str> = draw_run()?.into();
         let ledger = Ledger::open(&config.image_ledger)?;
+        let seccomp = profile::option(&character, &config.image_ledger.with_file_name("seccomp.json"))?;
+        // A worker that was killed while it unpacked an image left it there.
+        let _ = std::fs::remove_dir_all(config.image_ledger.with_file_name(UNPACKED));
+        let watchdog = Watchdog::start(&config, &run)?;
         Ok(Self {
             docker,
             config: Arc::new(config),
+            run,
             character: Arc::new(character),
             seccomp: seccomp.into(),
             groups,
             watchdog: Arc::new(Mutex::new(watchdog)),
             ledger: Arc::new(tokio::sync::Mutex::new(ledger)),
+            running: RunningContainers::default(),
         })
+    }
+
+    /// The containers of this run that are there now; what is returned goes on knowing.
+    #[must_use]
+    pub fn running(&self) -> RunningContainers {
+        self.running.clone()
+    }
+
+    /// Where an archive of an image is unpacked: nobody else looks into that folder.
+    fn unpacked(&self) -> Result<PathBuf, Error> {
+        let folder = self.config.image_ledger.with_file_name(UNPACKED);
+        std::fs::create_dir_all(&folder)
+            .map_err(|error| Error::system(format!("making {}", folder.display()), error))?;
+        Ok(folder)
     }
 
     /// What answers: `Docker 20.10.24`, `podman 4.3.1`.
@@ -112,4 +143,13 @@ impl Engine {
     pub fn takes_device_names(&self) -> bool {
         !self.character.podman
     }
+}
+
+/// A name that no earlier run had.
+fn draw_run() -> Result<String, Error> {
+    let mut drawn = [0; 8];
+    std::fs::File::open("/dev/urandom")
+        .and_then(|mut chance| chance.read_exact(&mut drawn))
+        .map_err(|error| Error::system("drawing a name for this run", error))?;
+    Ok(format!("{:016x}", u64::from_le_bytes(drawn)))
 }

@@ -18,7 +18,7 @@ use bollard::query_parameters::{
     WaitContainerOptions,
 };
 use futures_util::StreamExt;
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
@@ -38,13 +38,14 @@ impl Engine {
         if !self.takes_device_names() && job.devices.iter().any(|device| matches!(device, Device::Cdi(_))) {
             return Err(Error::Refused(format!("{} takes no names of devices through its socket", self.character)));
         }
-        self.watchdog.lock().unwrap_or_else(PoisonError::into_inner).ensure(&self.config)?;
+        self.watchdog.lock().unwrap_or_else(PoisonError::into_inner).ensure(&self.config, &self.run)?;
         job.folder.prepare(Identity::for_programs(self.config.unprivileged))?;
         let disk = Disk::new(&job.folder, &job.limits)?;
         let group = self.group(&job)?;
-        let body =
-            describe(&job, image, &self.config, &self.character, &self.seccomp, group.as_ref().map(Group::path))?;
-        let name = format!("gleaner-{}-{}", self.config.worker, job.attempt);
+        let (config, parent) = ((&*self.config, &*self.run), group.as_ref().map(Group::path));
+        let body = describe(&job, image, config, &self.character, &self.seccomp, parent)?;
+        // Of this run alone: an engine may still be clearing away what an earlier one left under the same attempt.
+        let name = format!("gleaner-{}-{}-{}", self.config.worker, self.run, job.attempt);
         let options = CreateContainerOptions { name: Some(name), ..CreateContainerOptions::default() };
         let made = self.docker.create_container(Some(options), body).await;
         let id = made.map_err(|error| Error::engine("making a container", error))?.id;
@@ -72,6 +73,7 @@ impl Engine {
 
     async fn launch(&self, id: &str, job: &Job, group: Option<Group>, disk: Disk) -> Result<(Running, Lines), Error> {
         let attached = attach(&self.docker, id).await?;
+        let noted = self.running.note(id);
         let started = self.docker.start_container(id, None::<StartContainerOptions>).await;
         started.map_err(|error| Error::engine("starting a container", error))?;
         let (sink, lines) = lines::channel();
@@ -84,11 +86,12 @@ impl Engine {
             let exit = wait(&docker, &waited, engine_counts).await;
             let _ = timeout(LAST_LINES_TIME_MAX, pump).await;
             remove(&docker, &waited).await;
+            drop(noted);
             let _ = exit_sender.send(exit);
         });
         let (running, orders, ending) = Running::new();
         let process = first.as_ref().map(|first| first.number);
-        let cage = ContainerCage { docker: self.docker.clone(), id: id.to_owned(), first };
+        let cage = Arc::new(ContainerCage { docker: self.docker.clone(), id: id.to_owned(), first });
         let observed = process.filter(|_| group.is_none()).and_then(|process| Observed::of(process, id));
         let watched = Watched { cage, group, observed, disk, limits: job.limits, measure_memory: false };
         tokio::spawn(async move { ending.send(supervise(watched, orders, exit).await) });

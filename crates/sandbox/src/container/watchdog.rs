@@ -1,4 +1,4 @@
-//! Starts the process that removes this worker's containers should the worker die, however it dies.
+//! Starts the process that removes the containers of this run of a worker should the worker die, however it dies.
 
 use super::EngineConfig;
 use crate::Error;
@@ -14,19 +14,19 @@ pub(super) struct Watchdog {
 }
 
 impl Watchdog {
-    pub(super) fn start(config: &EngineConfig) -> Result<Self, Error> {
+    pub(super) fn start(config: &EngineConfig, run: &str) -> Result<Self, Error> {
         let mut command = config.helper.command("watch");
-        command.args([&config.host, &config.worker]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.args([&config.host, run]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         let mut child = command.spawn().map_err(|error| Error::system("starting the watchdog of containers", error))?;
         let lifeline = child.stdin.take();
         Ok(Self { child: Some(child), _lifeline: lifeline })
     }
 
     /// Starts it again if somebody ended it: no container runs unwatched.
-    pub(super) fn ensure(&mut self, config: &EngineConfig) -> Result<(), Error> {
+    pub(super) fn ensure(&mut self, config: &EngineConfig, run: &str) -> Result<(), Error> {
         let alive = self.child.as_mut().is_some_and(|child| matches!(child.try_wait(), Ok(None)));
         if !alive {
-            *self = Self::start(config)?;
+            *self = Self::start(config, run)?;
         }
         Ok(())
     }

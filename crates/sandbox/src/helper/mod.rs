@@ -60,7 +60,7 @@ pub fn run_helper(arguments: &[String]) -> ExitCode {
     match arguments {
         [role] if role == "enter" => enter::run(),
         [role, rest @ ..] if role == "inner" => inner::run(rest),
-        [role, host, worker] if role == "watch" => watch::run(host, worker),
+        [role, host, run] if role == "watch" => watch::run(host, run),
         _ => {
             let _ = writeln!(io::stderr(), "this is started by a worker, not by hand");
             ExitCode::from(2)

@@ -1,6 +1,6 @@
-//! The watchdog of a worker's containers: an engine would let them run on without it.
+//! The watchdog of the containers of one run of a worker: an engine would let them run on without it.
 
-use crate::container::{connect, remove_leftovers};
+use crate::container::{Of, connect, remove_leftovers};
 use rustix::process::setsid;
 use std::io::{self, Read};
 use std::process::ExitCode;
@@ -11,7 +11,7 @@ const QUIET_ROUNDS: u32 = 2;
 const ROUNDS_MAX: u32 = 60;
 const PAUSE: Duration = Duration::from_secs(1);
 
-pub(super) fn run(host: &str, worker: &str) -> ExitCode {
+pub(super) fn run(host: &str, run: &str) -> ExitCode {
     // Out of the worker's terminal and session, so that what ends the worker there does not end us before it.
     let _ = setsid();
     // A service manager asks all processes of a service to end, us too, and we have to be the last.
@@ -24,14 +24,14 @@ pub(super) fn run(host: &str, worker: &str) -> ExitCode {
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {
         return ExitCode::FAILURE;
     };
-    runtime.block_on(sweep(host, worker))
+    runtime.block_on(sweep(host, run))
 }
 
-async fn sweep(host: &str, worker: &str) -> ExitCode {
+async fn sweep(host: &str, run: &str) -> ExitCode {
     let mut quiet = 0;
     for _ in 0..ROUNDS_MAX {
         let removed = match connect(host).await {
-            Ok(docker) => remove_leftovers(&docker, worker).await,
+            Ok(docker) => remove_leftovers(&docker, Of::Run(run)).await,
             Err(error) => Err(error),
         };
         quiet = if matches!(removed, Ok(0)) { quiet + 1 } else { 0 };

@@ -1,6 +1,8 @@
 //! One way to run a job in either sandbox, and to look at what came of it.
 
 use crate::attacker::attacker;
+use crate::box_image::write_archive;
+use crate::docker::Docker;
 use crate::podman::Podman;
 use gleaner_sandbox::{
     Bubblewrap, BubblewrapConfig, Cause, Ending, Engine, EngineConfig, Error, Folder, Groups, Helper, Identity, Image,
@@ -21,9 +23,25 @@ pub struct Cell {
     home: tempfile::TempDir,
 }
 
+#[expect(clippy::large_enum_variant, reason = "a test has one or two of them")]
 enum Kind {
     Bubblewrap(Bubblewrap),
-    Container { engine: Engine, image: Image, podman: Podman },
+    Container { engine: Engine, image: Image, service: Service },
+}
+
+/// What runs containers.
+enum Service {
+    Podman(Podman),
+    Docker(Docker),
+}
+
+impl Service {
+    fn host(&self) -> String {
+        match self {
+            Self::Podman(podman) => podman.host(),
+            Self::Docker(docker) => docker.host(),
+        }
+    }
 }
 
 /// What came of a job.
@@ -54,9 +72,9 @@ pub fn limits() -> Limits {
     }
 }
 
-pub fn engine_config(podman: &Podman, home: &Path) -> EngineConfig {
+pub fn engine_config(host: &str, home: &Path) -> EngineConfig {
     EngineConfig {
-        host: podman.host(),
+        host: host.to_owned(),
         worker: worker_name(),
         helper: helper(),
         unprivileged: PROGRAMS,
@@ -79,14 +97,30 @@ impl Cell {
     }
 
     pub async fn container() -> Self {
-        let podman = Podman::start();
+        Self::contained(Service::Podman(Podman::start()), Isolation::EngineDefault).await
+    }
+
+    /// Containers on a kernel of their own.
+    pub async fn gvisor() -> Self {
+        assert!(Path::new("/usr/bin/runsc").is_file(), "gVisor is not installed (Debian: apt install runsc)");
+        Self::contained(Service::Podman(Podman::start_with_gvisor()), Isolation::Gvisor).await
+    }
+
+    /// Containers by Docker instead of podman.
+    pub async fn docker() -> Self {
+        Self::contained(Service::Docker(Docker::start()), Isolation::EngineDefault).await
+    }
+
+    async fn contained(service: Service, isolation: Isolation) -> Self {
         let home = tempfile::tempdir().unwrap();
-        let config = engine_config(&podman, home.path());
+        let config = EngineConfig { isolation, ..engine_config(&service.host(), home.path()) };
         let groups = Arc::new(Groups::open(&config.worker).unwrap());
         let engine = Engine::connect(config, groups).await.unwrap();
-        let source = ImageSource::Archive(podman.archive());
+        let archive = home.path().join("image.tar");
+        write_archive(&archive, &serde_json::json!({}));
+        let source = ImageSource::Archive(archive);
         let image = engine.image(&source, Duration::from_secs(120), &mut |_| {}).await.unwrap();
-        Self { kind: Kind::Container { engine, image, podman }, home }
+        Self { kind: Kind::Container { engine, image, service }, home }
     }
 
     pub fn name(&self) -> &'static str {
@@ -103,7 +137,15 @@ impl Cell {
     pub fn podman(&self) -> Option<&Podman> {
         match &self.kind {
             Kind::Bubblewrap(_) => None,
-            Kind::Container { podman, .. } => Some(podman),
+            Kind::Container { service: Service::Podman(podman), .. } => Some(podman),
+            Kind::Container { service: Service::Docker(_), .. } => None,
+        }
+    }
+
+    pub fn engine(&self) -> Option<&Engine> {
+        match &self.kind {
+            Kind::Bubblewrap(_) => None,
+            Kind::Container { engine, .. } => Some(engine),
         }
     }
 

@@ -59,6 +59,11 @@ async fn program_goes_on_in_a_container_from_a_snapshot_of_its_checkpoint() {
     goes_on_elsewhere(&Cell::container().await, &Cell::container().await).await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn program_goes_on_with_docker_from_a_snapshot_of_its_checkpoint() {
+    goes_on_elsewhere(&Cell::docker().await, &Cell::bubblewrap()).await;
+}
+
 /// Where there is no group to freeze, processes are stopped one by one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn program_is_frozen_without_groups_as_well() {

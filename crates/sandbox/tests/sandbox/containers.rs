@@ -76,7 +76,7 @@ async fn image_cannot_bring_a_volume_on_the_machines_disk_or_run_as_root() {
         "Volumes": { "/data": {} }, "User": "0:0", "Cmd": ["/bin/attack", "fill", "/data"]
     });
     let archive = podman.archive_of("greedy", &says);
-    let engine = connect(engine_config(&podman, home.path())).await.unwrap();
+    let engine = connect(engine_config(&podman.host(), home.path())).await.unwrap();
     let image = engine.image(&ImageSource::Archive(archive), Duration::from_secs(60), &mut |_| {}).await.unwrap();
     let folder = Folder::create(home.path().join("job")).unwrap();
     let job = |attempt: &str, command: &[&str]| Job {
@@ -104,7 +104,7 @@ async fn what_an_earlier_worker_left_is_removed_and_what_others_run_is_not() {
     let podman = Podman::start();
     let home = tempfile::tempdir().unwrap();
     podman.import("localhost/box:1");
-    let config = engine_config(&podman, home.path());
+    let config = engine_config(&podman.host(), home.path());
     let label = format!("{WORKER_LABEL}={}", config.worker);
     podman.run(&["run", "--detach", "--network", "none", "--label", &label, "localhost/box:1", "sleep", "1000"]);
     podman.run(&["run", "--detach", "--network", "none", "--name", "owners", "localhost/box:1", "sleep", "1000"]);
@@ -117,7 +117,7 @@ async fn what_an_earlier_worker_left_is_removed_and_what_others_run_is_not() {
 async fn engine_that_is_not_there_is_said() {
     let podman = Podman::start();
     let home = tempfile::tempdir().unwrap();
-    let config = engine_config(&podman, home.path());
+    let config = engine_config(&podman.host(), home.path());
     for host in ["unix:///nowhere/s", "tcp://127.0.0.1:1"] {
         assert!(connect(EngineConfig { host: host.into(), ..config.clone() }).await.is_err(), "{host}");
     }
@@ -128,7 +128,7 @@ async fn gvisor_is_used_where_it_is_installed_and_asked_for() {
     assert!(std::path::Path::new("/usr/bin/runsc").is_file(), "gVisor is not installed (Debian: apt install runsc)");
     let podman = Podman::start_with_gvisor();
     let home = tempfile::tempdir().unwrap();
-    let config = EngineConfig { isolation: Isolation::Gvisor, ..engine_config(&podman, home.path()) };
+    let config = EngineConfig { isolation: Isolation::Gvisor, ..engine_config(&podman.host(), home.path()) };
     let engine = connect(config).await.unwrap();
     let image =
         engine.image(&ImageSource::Archive(podman.archive()), Duration::from_secs(60), &mut |_| {}).await.unwrap();
@@ -145,4 +145,53 @@ async fn gvisor_is_used_where_it_is_installed_and_asked_for() {
     let inside = lines.next().await.unwrap().text;
     assert_eq!(running.ending().await.cause, Cause::Finished, "{inside}");
     assert_ne!(inside.trim(), fs::read_to_string("/proc/version").unwrap().trim(), "it saw the machine's own kernel");
+}
+
+#[tokio::test]
+async fn engine_shows_by_a_container_of_its_own_that_it_runs_them() {
+    let podman = Podman::start();
+    let home = tempfile::tempdir().unwrap();
+    let engine = connect(engine_config(&podman.host(), home.path())).await.unwrap();
+    engine.trial(&[], home.path(), Duration::from_secs(60)).await.unwrap();
+    assert_eq!((podman.containers(), podman.run(&["images", "--quiet"]).as_str()), (0, ""), "nothing is left of it");
+    assert!(engine.images().await.unwrap().is_empty());
+}
+
+/// An engine may answer and run nothing all the same.
+#[tokio::test]
+async fn engine_that_answers_and_runs_nothing_is_found_out() {
+    let podman = Podman::start_broken();
+    let home = tempfile::tempdir().unwrap();
+    let engine = connect(engine_config(&podman.host(), home.path())).await.unwrap();
+    let tried = engine.trial(&[], home.path(), Duration::from_secs(60)).await;
+    assert!(tried.is_err(), "its containers cannot run");
+}
+
+#[tokio::test]
+async fn processes_of_a_container_are_known_to_be_ours_while_it_runs() {
+    let cell = Cell::container().await;
+    let containers = cell.engine().unwrap().running();
+    let marker = format!("ours-{}", std::process::id());
+    let (running, mut lines) = cell.start(cell.job(&["/in/attack", "stubborn", &marker])).await.unwrap();
+    lines.next().await.unwrap();
+    let wanted = format!("sleep\0{marker}\0");
+    let is_wanted = |entry: &fs::DirEntry| {
+        String::from_utf8_lossy(&fs::read(entry.path().join("cmdline")).unwrap_or_default()).contains(&wanted)
+    };
+    let inside = fs::read_dir("/proc").unwrap().flatten().find(is_wanted).expect("its process");
+    let groups = fs::read_to_string(inside.path().join("cgroup")).unwrap();
+    assert!(containers.hold(&groups), "{groups}");
+    assert!(!containers.hold(&fs::read_to_string("/proc/self/cgroup").unwrap()));
+    running.controls().stop(Duration::ZERO).await;
+    running.ending().await;
+    assert!(containers.is_empty());
+}
+
+#[tokio::test]
+async fn docker_shows_by_a_container_of_its_own_that_it_runs_them() {
+    let cell = Cell::docker().await;
+    let engine = cell.engine().unwrap();
+    assert!(engine.name().starts_with("Docker "), "{}", engine.name());
+    engine.trial(&[], cell.home(), Duration::from_secs(60)).await.unwrap();
+    assert_eq!(engine.images().await.unwrap().len(), 1, "the trial's own image is gone");
 }

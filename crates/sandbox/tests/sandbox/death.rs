@@ -39,13 +39,15 @@ fn wait_until(what: &str, holds: impl Fn() -> bool) {
     }
 }
 
-/// The process whose command line ends with these words.
-fn process_with(words: &str) -> Option<rustix::process::Pid> {
-    let ends = |entry: &fs::DirEntry| {
-        fs::read(entry.path().join("cmdline")).is_ok_and(|command| command.ends_with(words.as_bytes()))
+/// The watchdogs of workers whose engine listens there.
+fn watchdogs(host: &str) -> Vec<rustix::process::Pid> {
+    let words = format!("\0watch\0{host}\0");
+    let is_one = |entry: &fs::DirEntry| {
+        let command = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&command).contains(&words)
     };
-    let found = fs::read_dir("/proc").unwrap().flatten().find(ends)?;
-    rustix::process::Pid::from_raw(found.file_name().to_str()?.parse().ok()?)
+    let found = fs::read_dir("/proc").unwrap().flatten().filter(is_one);
+    found.filter_map(|entry| rustix::process::Pid::from_raw(entry.file_name().to_str()?.parse().ok()?)).collect()
 }
 
 /// A job that has left a process behind in a session of its own and goes on itself.
@@ -80,11 +82,38 @@ fn killed_worker_leaves_no_container() {
     assert!(is_running(&marker));
     assert_eq!(podman.containers(), 1);
     // A service manager asks every process of a service to end before it kills them.
-    let watchdog = process_with(&format!("watch\0{host}\0{name}\0")).expect("a watchdog");
+    let [watchdog] = watchdogs(&host)[..] else { panic!("one watchdog") };
     rustix::process::kill_process(watchdog, rustix::process::Signal::TERM).unwrap();
     assert!(worker.try_wait().unwrap().is_none(), "the worker ended before it was killed");
     worker.kill().unwrap();
     worker.wait().unwrap();
     wait_until("no process of the container is left", || !is_running(&marker));
+    wait_until("no container is left", || podman.containers() == 0);
+}
+
+/// A service manager starts a worker that crashed again at once, while the watchdog of its first run is still at work.
+#[test]
+fn worker_that_is_started_again_keeps_its_new_containers() {
+    let podman = Podman::start();
+    let archive = podman.archive();
+    let home = tempfile::tempdir().unwrap();
+    let (name, host) = (worker_name(), podman.host());
+    let sandbox = ["container", &host, archive.to_str().unwrap()];
+    let start = |marker: &str| worker(&name, &home.path().join(marker), &sandbox, &["sh", "-c", &job(marker)]);
+    let marker = |life: &str| format!("{life}-life-{}", std::process::id());
+    let mut first = start(&marker("first"));
+    let [old] = watchdogs(&host)[..] else { panic!("one watchdog") };
+    // It cannot begin to sweep before the second life has its container.
+    rustix::process::kill_process(old, rustix::process::Signal::STOP).unwrap();
+    first.kill().unwrap();
+    first.wait().unwrap();
+    let mut second = start(&marker("second"));
+    assert!(!is_running(&marker("first")), "the second life has ended what the first one left");
+    rustix::process::kill_process(old, rustix::process::Signal::CONT).unwrap();
+    wait_until("the watchdog of the first life has done its work", || !watchdogs(&host).contains(&old));
+    assert!(is_running(&marker("second")), "it swept what was not its own");
+    assert_eq!(podman.containers(), 1);
+    second.kill().unwrap();
+    second.wait().unwrap();
     wait_until("no container is left", || podman.containers() == 0);
 }

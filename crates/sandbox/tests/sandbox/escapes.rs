@@ -2,7 +2,7 @@
 
 use crate::attacker::attacker;
 use crate::cell::{Cell, Outcome, PROGRAMS, limits};
-use gleaner_sandbox::{Cause, CollectLimits, Job, Limits, Why, collect};
+use gleaner_sandbox::{Cause, CollectLimits, Job, LINES_WAITING_MAX, Limits, Why, collect};
 use std::fs;
 use std::net::{TcpListener, UdpSocket};
 use std::os::linux::net::SocketAddrExt;
@@ -50,6 +50,57 @@ in_both! {
     program_that_takes_no_notice_of_being_stopped_is_ended => will_not_stop;
     process_left_behind_is_gone_with_the_job => left_behind;
     links_in_inputs_and_outputs_lead_nowhere => tricks;
+    processor_time_is_no_more_than_its_share => takes_the_processor;
+    flood_of_lines_costs_lines_and_nothing_else => floods;
+}
+
+/// Docker keeps its containers by its own means. Its tests are together, because it takes a while to start.
+mod docker {
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn nothing_of_the_machine_can_be_read_written_or_reached() {
+        let cell = Cell::docker().await;
+        owners_files(&cell).await;
+        workers_memory_and_sockets(&cell).await;
+        networks(&cell).await;
+        writes_outside(&cell).await;
+        devices(&cell).await;
+        privileges(&cell).await;
+        tricks(&cell).await;
+        cell.still_works().await;
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn nothing_takes_more_than_its_share_or_stays() {
+        let cell = Cell::docker().await;
+        full_disk(&cell).await;
+        unnamed_files(&cell).await;
+        fork_bomb(&cell).await;
+        eats_memory(&cell).await;
+        past_its_time(&cell).await;
+        takes_the_processor(&cell).await;
+        floods(&cell).await;
+        will_not_stop(&cell).await;
+        left_behind(&cell).await;
+        cell.still_works().await;
+    }
+}
+
+/// With a kernel of its own between the program and the machine, the walls are others. That kernel has devices of its own, lets
+/// nobody make pipes in a folder of the machine, and shows the machine none of its processes; so only attacks are tried that mean
+/// the same there.
+mod gvisor {
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn nothing_of_the_machine_can_be_read_or_reached() {
+        let cell = Cell::gvisor().await;
+        owners_files(&cell).await;
+        networks(&cell).await;
+        links_in_inputs(&cell).await;
+        cell.still_works().await;
+    }
 }
 
 /// Lets every user of this machine have it, so that it is the sandbox that holds and not the owner of a file.
@@ -238,6 +289,27 @@ async fn past_its_time(cell: &Cell) {
     assert!(outcome.ending.usage.cpu.unwrap() > Duration::ZERO);
 }
 
+/// However many processes spin, all of them together get what one job may have.
+async fn takes_the_processor(cell: &Cell) {
+    let limits = Limits { time: Duration::from_secs(3), cpu_milli: 250, ..limits() };
+    let outcome = cell.run(Job { limits, ..cell.job(&["/in/attack", "spin-everywhere"]) }).await;
+    assert_eq!(outcome.ending.cause, Cause::TimeUp, "{}: {}", cell.name(), outcome.text());
+    let (used, ran) = (outcome.ending.usage.cpu.unwrap(), outcome.ending.usage.time);
+    // The kernel gives it in portions of a tenth of a second, and one may be begun.
+    let share = ran / 4 + Duration::from_millis(250);
+    assert!(used > Duration::ZERO && used <= share, "{}: {used:?} of {ran:?}", cell.name());
+}
+
+async fn floods(cell: &Cell) {
+    let (running, mut lines) = cell.start(cell.job(&["/in/attack", "flood"])).await.unwrap();
+    assert_eq!(running.ending().await.cause, Cause::Finished, "{}", cell.name());
+    let mut kept = 0;
+    while lines.next().await.is_some() {
+        kept += 1;
+    }
+    assert!(kept > 0 && kept <= LINES_WAITING_MAX, "{}: {kept}", cell.name());
+}
+
 /// A device is needed back: what the job holds of it is free as soon as its end is known.
 async fn will_not_stop(cell: &Cell) {
     for grace in [Duration::ZERO, Duration::from_secs(2)] {
@@ -260,16 +332,20 @@ async fn left_behind(cell: &Cell) {
     assert!(!is_running(&marker), "{}", cell.name());
 }
 
-async fn tricks(cell: &Cell) {
+async fn links_in_inputs(cell: &Cell) {
     let secret = cell.home().join("secret-of-the-worker");
     fs::write(&secret, "secret").unwrap();
+    [cell.home(), secret.as_path()].into_iter().for_each(open_to_all);
     let job = cell.job(&["/in/attack", "read", "/in/link", "/in/up"]);
     std::os::unix::fs::symlink(&secret, job.folder.inputs().join("link")).unwrap();
     let up = format!("../../../../../../..{}", text(&secret));
     std::os::unix::fs::symlink(up, job.folder.inputs().join("up")).unwrap();
     let outcome = cell.run(job).await;
     assert_eq!(outcome.text().matches("HELD").count(), 2, "{}: {}", cell.name(), outcome.text());
+}
 
+async fn tricks(cell: &Cell) {
+    links_in_inputs(cell).await;
     let job = cell.job(&["/in/attack", "tricks"]);
     fs::write(job.folder.inputs().join("secret"), "input").unwrap();
     let outcome = cell.run(job).await;
@@ -305,7 +381,9 @@ pub fn is_running(marker: &str) -> bool {
     fs::read_dir("/proc").unwrap().flatten().any(|entry| String::from_utf8_lossy(&words(entry)).contains(&wanted))
 }
 
-/// The attacks themselves can succeed: outside a sandbox they do, so that a broken attack does not pass for a good wall.
+/// The attacks themselves can succeed: outside a sandbox they do, so that a broken attack does not pass for a good wall. Left
+/// out are those that would do real harm here (setting the clock, restarting the machine), and those that need what not every
+/// machine has (a terminal, a disk, a namespace to go back to, another kernel to start, sockets of rare protocols).
 #[test]
 fn attacks_work_where_nothing_holds_them() {
     let home = tempfile::tempdir().unwrap();
@@ -317,16 +395,59 @@ fn attacks_work_where_nothing_holds_them() {
     let _socket = UnixListener::bind(&path).unwrap();
     let own = std::process::id().to_string();
     let (secret, path, written) = (text(&secret), text(&path), text(&home.path().join("written")));
-    let attacks: [&[&str]; 6] = [
+    let folder = text(home.path());
+    let attacks: [&[&str]; 9] = [
         &["read", &secret],
+        &["list", &folder],
         &["network", "127.0.0.1", &port],
         &["unix", &path],
         &["write", &written],
         &["memory", &own],
+        &["environment", "PATH"],
+        &["devices"],
         &["privileges"],
     ];
     for words in attacks {
+        assert!(unconfined(words).contains("ESCAPED"), "{words:?}");
+    }
+    let calls = [
+        "bpf",
+        "chroot",
+        "clone-user",
+        "handle",
+        "inet",
+        "io_uring",
+        "keyctl",
+        "mount",
+        "netlink",
+        "packet",
+        "perf",
+        "pivot",
+        "ptrace",
+        "raw",
+        "setuid",
+        "syslog",
+        "unshare-mount",
+        "unshare-user",
+        "userfaultfd",
+    ];
+    let held: Vec<_> = calls.iter().filter(|call| !unconfined(&["call", call]).contains("ESCAPED")).collect();
+    assert!(held.is_empty(), "these attacks are broken, or this machine is a sandbox itself: {held:?}");
+}
+
+/// What an attack says that runs as root of this machine, with mounts of its own so that the machine's stay as they are.
+fn unconfined(words: &[&str]) -> String {
+    let mut command = Command::new("unshare");
+    let output = command.args(["--mount", "--propagation", "private"]).arg(attacker()).args(words).output().unwrap();
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn attack_that_nobody_wrote_does_not_pass_for_one_that_was_held() {
+    for words in [&["call", "no-such-call"][..], &["no-such-attack"], &[]] {
         let output = Command::new(attacker()).args(words).output().unwrap();
-        assert!(String::from_utf8_lossy(&output.stdout).contains("ESCAPED"), "{words:?}");
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert_eq!(output.status.code(), Some(99), "{words:?}: {said}");
+        assert!(!said.contains("HELD"), "{words:?}: {said}");
     }
 }

@@ -41,7 +41,7 @@ async fn image_from_a_dataset_is_loaded_once_and_is_the_same_from_folder_and_arc
     let podman = Podman::start();
     let archive = podman.archive();
     let (home, folder) = layout(&archive);
-    let engine = engine(engine_config(&podman, home.path())).await;
+    let engine = engine(engine_config(&podman.host(), home.path())).await;
     let first = image(&engine, ImageSource::Layout(folder)).await.unwrap();
     assert!(!first.cached && first.bytes > 0);
     let second = image(&engine, ImageSource::Archive(archive)).await.unwrap();
@@ -56,7 +56,7 @@ async fn layout_that_is_not_what_its_digests_say_is_refused() {
     let podman = Podman::start();
     let archive = podman.archive();
     let home = tempfile::tempdir().unwrap();
-    let engine = engine(engine_config(&podman, home.path())).await;
+    let engine = engine(engine_config(&podman.host(), home.path())).await;
 
     let (_kept, folder) = layout(&archive);
     let index = fs::read_to_string(folder.join("index.json")).unwrap();
@@ -90,7 +90,7 @@ async fn least_used_images_make_room_and_the_owners_own_stay() {
     let archive = |name: &str| podman.archive_of(name, &serde_json::json!({ "Env": [format!("N={name}")] }));
     let (one, two) = (archive("one"), archive("two"));
     let room = fs::metadata(&one).unwrap().len() * 3 / 2;
-    let config = EngineConfig { images_bytes_max: room, ..engine_config(&podman, home.path()) };
+    let config = EngineConfig { images_bytes_max: room, ..engine_config(&podman.host(), home.path()) };
     let engine = engine(config).await;
     let first = image(&engine, ImageSource::Archive(one)).await.unwrap();
     let second = image(&engine, ImageSource::Archive(two)).await.unwrap();
@@ -108,7 +108,7 @@ async fn image_larger_than_all_images_may_be_is_refused_and_leaves_nothing() {
     let podman = Podman::start();
     let home = tempfile::tempdir().unwrap();
     let archive = podman.archive();
-    let config = EngineConfig { images_bytes_max: 100 << 10, ..engine_config(&podman, home.path()) };
+    let config = EngineConfig { images_bytes_max: 100 << 10, ..engine_config(&podman.host(), home.path()) };
     let engine = engine(config).await;
     let refused = image(&engine, ImageSource::Archive(archive)).await;
     assert!(matches!(&refused, Err(Error::Image(why)) if why.contains("at most 102400 bytes")), "{refused:?}");
@@ -117,12 +117,46 @@ async fn image_larger_than_all_images_may_be_is_refused_and_leaves_nothing() {
 }
 
 #[tokio::test]
+async fn image_that_wants_what_it_may_not_have_is_refused_and_leaves_nothing() {
+    let podman = Podman::start();
+    let home = tempfile::tempdir().unwrap();
+    let engine = engine(engine_config(&podman.host(), home.path())).await;
+    let many: serde_json::Map<_, _> = (0..40).map(|n| (format!("/data{n}"), serde_json::json!({}))).collect();
+    let odd = serde_json::json!({ "/data,rw": {} });
+    for (name, volumes) in [("many", serde_json::Value::Object(many)), ("odd", odd)] {
+        let archive = podman.archive_of(name, &serde_json::json!({ "Volumes": volumes }));
+        let refused = image(&engine, ImageSource::Archive(archive)).await;
+        assert!(matches!(&refused, Err(Error::Image(why)) if why.contains("volume")), "{name}: {refused:?}");
+        assert!(engine.images().await.unwrap().is_empty(), "{name}");
+        assert_eq!(podman.run(&["images", "--quiet"]), "", "{name} stays in the engine");
+    }
+}
+
+/// Somebody may be reading the folder at the same time, and would take what is unpacked there for a part of the dataset.
+#[tokio::test]
+async fn archive_is_unpacked_elsewhere_than_beside_itself() {
+    let podman = Podman::start();
+    let home = tempfile::tempdir().unwrap();
+    let engine = engine(engine_config(&podman.host(), home.path())).await;
+    let dataset = tempfile::tempdir().unwrap();
+    let archive = dataset.path().join("image.tar");
+    fs::copy(podman.archive(), &archive).unwrap();
+    // Nothing can be made in it, not even for a moment.
+    assert!(Command::new("mount").args(["--bind", "-o", "ro"]).args([dataset.path(); 2]).status().unwrap().success());
+    let had = image(&engine, ImageSource::Archive(archive)).await;
+    assert!(Command::new("umount").arg(dataset.path()).status().unwrap().success());
+    assert!(!had.unwrap().cached);
+    let unpacked = home.path().join("unpacked-images");
+    assert_eq!(fs::read_dir(unpacked).unwrap().count(), 0, "and nothing of it is left");
+}
+
+#[tokio::test]
 async fn tag_is_resolved_to_its_digest_and_the_digest_fetched_once() {
     let registry = Registry::start();
     let podman = Podman::start_with(&registry.configuration());
     registry.fill(&podman, "box:1");
     let home = tempfile::tempdir().unwrap();
-    let engine = engine(engine_config(&podman, home.path())).await;
+    let engine = engine(engine_config(&podman.host(), home.path())).await;
     let mut heard = 0;
     let source = ImageSource::Registry(registry.name("box:1"));
     let by_tag = engine.image(&source, LIMIT, &mut |_| heard += 1).await.unwrap();
@@ -146,7 +180,7 @@ async fn registry_that_never_answers_has_its_own_time_limit() {
     let address = silent.local_addr().unwrap();
     let podman = Podman::start_with(&format!("[[registry]]\nlocation = \"{address}\"\ninsecure = true\n"));
     let home = tempfile::tempdir().unwrap();
-    let engine = engine(engine_config(&podman, home.path())).await;
+    let engine = engine(engine_config(&podman.host(), home.path())).await;
     let source = ImageSource::Registry(format!("{address}/box:1"));
     let ended = engine.image(&source, Duration::from_secs(1), &mut |_| {}).await;
     assert!(matches!(ended, Err(Error::PullTimeUp { seconds: 1, .. })), "{ended:?}");

@@ -11,6 +11,7 @@ mod checkpoints;
 mod containers;
 mod death;
 mod devices;
+mod docker;
 mod escapes;
 mod images;
 mod podman;

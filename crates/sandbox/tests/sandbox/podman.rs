@@ -16,6 +16,7 @@ cgroup_manager = "cgroupfs"
 events_logger = "file"
 [engine.runtimes]
 runsc = ["RUNSC"]
+broken = ["/bin/false"]
 [network]
 network_backend = "cni"
 "#;
@@ -34,6 +35,11 @@ impl Podman {
     /// One whose containers run under gVisor.
     pub fn start_with_gvisor() -> Self {
         Self::start_as("", "runsc")
+    }
+
+    /// One that answers, and whose containers cannot start.
+    pub fn start_broken() -> Self {
+        Self::start_as("", "broken")
     }
 
     /// The same, with registries that it may reach without encryption, as their configuration is written.

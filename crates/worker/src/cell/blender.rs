@@ -18,6 +18,7 @@ use gleaner_wire::{Cause, Micros, Stage, Work};
 
 use super::container::start_fault;
 use super::folder::{CellFolder, disk};
+use super::merge::Merged;
 use super::supervise::supervise;
 use super::task::{Task, failed, micros};
 use super::{Cells, once};
@@ -32,9 +33,6 @@ const CYCLES: &str = "CYCLES";
 const LOOK: &str = "look";
 /// The name under which it sees the scene and what that links to.
 const PROJECT: &str = "project";
-/// What a few pixels of EEVEE may take: its shaders are compiled first.
-const TRIAL_TIME_MAX: Duration = Duration::from_secs(120);
-const TRIAL_MEMORY: u64 = 2 << 30;
 /// Last lines that explain a failure.
 const LAST_LINES: usize = 8;
 
@@ -42,47 +40,13 @@ const LAST_LINES: usize = 8;
 pub struct BlenderEngine {
     /// What it is.
     pub engine: Engine,
-    /// What makes films.
-    pub ffmpeg: PathBuf,
+    /// What makes films, where that runs.
+    pub ffmpeg: Option<PathBuf>,
 }
 
 impl Cells {
-    /// Whether EEVEE draws in a cell of this device, found out by drawing a few pixels.
-    pub fn draws(&self) -> bool {
-        let drawn = self.runtime.block_on(self.draw());
-        if let Err(failure) = &drawn {
-            tracing::debug!(failure.detail, "EEVEE does not draw here");
-        }
-        drawn.is_ok()
-    }
-
-    async fn draw(&self) -> Result<(), Failure> {
-        let missing = || Failure::new(Cause::DeviceFault, "there is no Blender here");
-        let (Some(blender), Some(bubblewrap)) = (&self.blender, &self.bubblewrap) else { return Err(missing()) };
-        let cell = CellFolder::new(&self.scratch)?;
-        let invocation = blender.engine.eevee_trial(Path::new("/out")).map_err(|fault| blame(&fault))?;
-        let limits = Limits { time: TRIAL_TIME_MAX, ..self.limits_of(TRIAL_MEMORY, TRIAL_MEMORY) };
-        let job = self.process("eevee-trial".to_owned(), invocation, &cell, limits)?;
-        let (running, mut lines) = bubblewrap.start(job).await.map_err(|error| start_fault(&error))?;
-        let mut last = Vec::new();
-        let listen = async {
-            while let Some(line) = lines.next().await {
-                last.push(line.text);
-                let excess = last.len().saturating_sub(LAST_LINES);
-                last.drain(..excess);
-            }
-        };
-        let (ending, ()) = tokio::join!(running.ending(), listen);
-        let exit = match ending.cause {
-            sandbox::Cause::Finished => Exit::Code(0),
-            sandbox::Cause::ProgramFault { exit_code } => Exit::of_code(exit_code),
-            other => return Err(Failure::new(Cause::DeviceFault, format!("it ended otherwise: {other:?}"))),
-        };
-        Engine::eevee_drew(&cell.folder.outputs(), &Ending { exit, last }).map_err(|fault| blame(&fault))
-    }
-
     /// A program of an engine in a cell.
-    fn process(
+    pub(super) fn process(
         &self,
         attempt: String,
         invocation: Invocation,
@@ -116,6 +80,8 @@ impl BlenderEngine {
     }
 }
 
+/// What is left of a task's time after a merge, at least: a sandbox takes no limit of nothing.
+const LEFT_TIME_MIN: Duration = Duration::from_millis(100);
 /// An offer has no room for more.
 const KEY_CHARS_MAX: usize = 64;
 
@@ -138,22 +104,32 @@ impl Cells {
         link_folder(project.path(), &cell.folder.inputs().join(PROJECT)).map_err(|error| disk(&error))?;
         let source = Source { scene: scene_path(&cell, &source.scene)?, ..source.clone() };
         let step = step(stage, source, choice, task)?;
-        furnish(&cell, stage, task)?;
+        if matches!(step, Step::Film(_)) && blender.ffmpeg.is_none() {
+            return Err(Failure::new(Cause::RefusedByOwner, "this machine makes no films: it has no ffmpeg that runs"));
+        }
         let means = Means {
             launch: blender.engine.launch.clone(),
             device: if matches!(step, Step::Render(_)) { device } else { Device::processor() },
             threads: self.threads(),
-            ffmpeg: blender.ffmpeg.clone(),
+            // Never used where there is none.
+            ffmpeg: blender.ffmpeg.clone().unwrap_or_default(),
         };
-        let (inputs, preparing) = (cell.folder.inputs(), step.clone());
-        // Pieces come from other machines: whatever they do to the merge, they do it on a thread of its own.
-        let prepared = tokio::task::spawn_blocking(move || work::prepare(&preparing, &inputs)).await;
-        let prepared =
-            prepared.map_err(|_| Failure::new(Cause::BadInput, "the pieces of the frame cannot be merged"))?;
-        let prepared = prepared.map_err(|fault| blame(&fault))?;
+        let (prepared, before) = match &step {
+            Step::Merge(merging) => match self.merge(bubblewrap, merging, stage, &cell, task).await? {
+                Merged::Done { prepared, took } => (prepared, took),
+                Merged::Ended(run) => return Ok(run),
+            },
+            Step::Inspect(_) | Step::Render(_) | Step::Film(_) => {
+                furnish(&cell, stage, task)?;
+                (work::prepare(&step, &cell.folder.inputs()).map_err(|fault| blame(&fault))?, Duration::ZERO)
+            }
+        };
         let places = Places { inputs: Path::new("/in"), outputs: Path::new("/out") };
         let invocation = work::invocation(&step, &prepared, &means, places).map_err(|fault| blame(&fault))?;
-        let job = self.process(format!("a{}", task.attempt().0), invocation, &cell, self.limits(task))?;
+        // What the merge took is a part of the task's time.
+        let limits = self.limits(task);
+        let limits = Limits { time: limits.time.saturating_sub(before).max(LEFT_TIME_MIN), ..limits };
+        let job = self.process(format!("a{}", task.attempt().0), invocation, &cell, limits)?;
         let (running, lines) = bubblewrap.start(job).await.map_err(|error| start_fault(&error))?;
         let mut last = Vec::new();
         let mut keep = |line: &Line| {
@@ -163,8 +139,9 @@ impl Cells {
                 last.drain(..excess);
             }
         };
-        let ending = supervise(running, lines, task, self.grace, None, &mut keep).await;
-        let ran = micros(ending.usage.time);
+        let freed = task.freed;
+        let ending = supervise(running, lines, task, self.grace, None, &mut keep, freed).await;
+        let ran = micros(before + ending.usage.time);
         if task.watch.is_cancelled() {
             return Ok(Run { ran, end: End::Cancelled });
         }
@@ -296,7 +273,7 @@ fn looked(task: &Task<'_>) -> Result<Facts, Failure> {
 }
 
 /// Puts pieces and pictures where the step looks for them.
-fn furnish(cell: &CellFolder, stage: &Stage, task: &Task<'_>) -> Result<(), Failure> {
+pub(super) fn furnish(cell: &CellFolder, stage: &Stage, task: &Task<'_>) -> Result<(), Failure> {
     let (name, path): (_, fn(usize) -> String) = match stage {
         Stage::Look { .. } | Stage::Pieces { .. } => return Ok(()),
         Stage::Frames { .. } => ("pieces", piece_file),
@@ -383,7 +360,7 @@ fn facts(scene: &Scene, stage: &Stage, engine: Option<Renderer>, here: &Engine) 
     Ok(serde_json::to_vec(&facts).unwrap_or_default())
 }
 
-fn blame(fault: &Fault) -> Failure {
+pub(super) fn blame(fault: &Fault) -> Failure {
     let source = std::error::Error::source(fault).map(|source| format!(": {source}")).unwrap_or_default();
     Failure::new(fault.cause(), format!("{fault}{source}"))
 }

@@ -121,7 +121,8 @@ impl Cells {
                 stdout.push(b'\n');
             }
         };
-        let ending = supervise(running, lines, &mut task, self.grace, Some(&mut saver), &mut keep).await;
+        let freed = task.freed;
+        let ending = supervise(running, lines, &mut task, self.grace, Some(&mut saver), &mut keep, freed).await;
         let ran = ending.usage.time;
         if task.delivery.is_recalled(task.attempt()) {
             saver.last().await;

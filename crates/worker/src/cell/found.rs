@@ -9,6 +9,7 @@ use gleaner_sandbox::{
     Bubblewrap, BubblewrapConfig, Engine, EngineConfig, Groups, Helper, Identity, Isolation, candidate_hosts,
 };
 use gleaner_wire::Millis;
+use gleaner_wire::render::DeviceChoice;
 use tokio::runtime::Handle;
 
 use super::{BlenderEngine, Cells};
@@ -21,6 +22,8 @@ const NOBODY: Identity = Identity { uid: 65_534, gid: 65_534 };
 const HELPER: &str = "cell";
 /// The most that a program gets to save itself when the owner needs the device.
 const GRACE_MAX: Duration = Duration::from_secs(1);
+/// How long an engine may take to run a container that says hello.
+pub(super) const CONTAINER_TRIAL_TIME_MAX: Duration = Duration::from_secs(30);
 
 /// What was found.
 pub struct Found {
@@ -46,21 +49,31 @@ pub fn find(config: &Config, runtime: &Handle, scratch: &Path) -> Result<Found, 
             return Ok(found);
         }
     };
+    found.findings.extend(groups.missing().map(without_groups));
     let helper = Helper { program: config.child.clone(), arguments: vec![HELPER.to_owned()] };
     let containers = match config.containers {
-        true => containers(config, runtime, &worker, &helper, &groups, &mut found.findings),
+        true => containers(config, runtime, (&worker, scratch), &helper, &groups, &mut found.findings),
         false => None,
     };
-    let (bubblewrap, blender) = match config.blender {
-        true => blender(config, &helper, &groups, &mut found.findings),
-        false => (None, None),
-    };
-    if containers.is_some() || blender.is_some() {
-        let (runtime, scratch, cards) = (runtime.clone(), scratch.to_owned(), Vec::new());
-        let (cpu_milli, grace) = (1000, grace(config.preferences.idle.free_within));
-        found.cells = Some(Cells { runtime, scratch, bubblewrap, containers, blender, cards, cpu_milli, grace });
+    let (cpu_milli, grace) = (1000, grace(config.preferences.idle.free_within));
+    let (runtime, scratch, cards) = (runtime.clone(), scratch.to_owned(), Vec::new());
+    let (bubblewrap, blender) = (None, None);
+    let mut cells = Cells { runtime, scratch, bubblewrap, containers, blender, cards, cpu_milli, grace };
+    if config.blender {
+        find_blender(&mut cells, config, &helper, &groups, &mut found.findings);
+    }
+    if cells.containers.is_some() || cells.blender.is_some() {
+        found.cells = Some(cells);
     }
     Ok(found)
+}
+
+/// Says which limits do not hold where control groups cannot be written. Containers are held by their engine.
+fn without_groups(why: &str) -> Finding {
+    let what = "for Blender, memory is measured ten times a second instead of walled in, processor time is held by whole cores, \
+                and processes are counted for the whole user";
+    let fix = "run it as a service with control groups of its own (`gleaner share --install`), or as root";
+    Finding::missing("limits", format!("{what}: {why}"), fix)
 }
 
 /// Half of what the owner allows at most: the end itself takes time as well.
@@ -75,17 +88,19 @@ fn worker_name(dir: &Path) -> String {
     format!("w{}", &hash.to_hex()[..12])
 }
 
+/// The first engine that answers and runs a container.
 fn containers(
     config: &Config,
     runtime: &Handle,
-    worker: &str,
+    (worker, scratch): (&str, &Path),
     helper: &Helper,
     groups: &Arc<Groups>,
     findings: &mut Vec<Finding>,
 ) -> Option<Engine> {
     let variable = |name: &str| std::env::var(name).ok();
     let (host, run, home) = (variable("DOCKER_HOST"), variable("XDG_RUNTIME_DIR"), variable("HOME"));
-    let mut why = "no container engine answers".to_owned();
+    let start = || advice::start_engine(&system(&config.dir));
+    let mut missing: Option<(String, String)> = None;
     for host in candidate_hosts(host.as_deref(), run.as_deref(), home.as_deref()) {
         let engine_config = EngineConfig {
             host,
@@ -97,43 +112,79 @@ fn containers(
             image_ledger: config.dir.join("images.json"),
             images_bytes_max: config.preferences.images_max.0,
         };
-        match runtime.block_on(Engine::connect(engine_config, groups.clone())) {
-            Ok(engine) => {
-                findings.push(Finding::works("container", format!("{} runs them", engine.name())));
+        let engine = match runtime.block_on(Engine::connect(engine_config, groups.clone())) {
+            Ok(engine) => engine,
+            Err(error) => {
+                tracing::debug!(%error, "a container engine does not answer");
+                // One that answers and cannot be used is worth more words than one that is not there.
+                let (why, fix) = in_words(&error);
+                let said = || (format!("no container engine answers; {why}"), start());
+                missing = missing.or_else(|| fix.map(|fix| (why.clone(), fix))).or_else(|| Some(said()));
+                continue;
+            }
+        };
+        match runtime.block_on(engine.trial(&[], scratch, CONTAINER_TRIAL_TIME_MAX)) {
+            Ok(()) => {
+                findings.push(Finding::works("container", format!("{} ran one", engine.name())));
                 return Some(engine);
             }
             Err(error) => {
-                tracing::debug!(%error, "a container engine does not answer");
-                let source = std::error::Error::source(&error).map(|source| format!(": {source}")).unwrap_or_default();
-                why = format!("no container engine answers; {error}{source}");
+                let (why, fix) = in_words(&error);
+                let fix = fix.unwrap_or_else(|| "look into the engine's log".to_owned());
+                missing = Some((format!("{} answers and runs none: {why}", engine.name()), fix));
             }
         }
     }
-    findings.push(Finding::missing("container", why, advice::start_engine(&system(&config.dir))));
+    let (why, fix) = missing.unwrap_or_else(|| ("no container engine answers".to_owned(), start()));
+    findings.push(Finding::missing("container", why, fix));
     None
 }
 
-fn blender(
+/// What went wrong, and what to do about it where the sandbox knows.
+pub(super) fn in_words(error: &gleaner_sandbox::Error) -> (String, Option<String>) {
+    if let gleaner_sandbox::Error::Unavailable { what, remedy } = error {
+        return (what.clone(), Some(remedy.clone()));
+    }
+    let source = std::error::Error::source(error).map(|source| format!(": {source}")).unwrap_or_default();
+    (format!("{error}{source}"), None)
+}
+
+/// Adds Blender, if it renders a few pixels in a cell, and what makes films, if that runs in one.
+fn find_blender(
+    cells: &mut Cells,
     config: &Config,
     helper: &Helper,
     groups: &Arc<Groups>,
     findings: &mut Vec<Finding>,
-) -> (Option<Bubblewrap>, Option<Arc<BlenderEngine>>) {
-    let Some(engine) = newest(config, findings) else { return (None, None) };
-    let dir = &config.dir;
-    let config = BubblewrapConfig { helper: helper.clone(), readable: engine.readable.clone(), unprivileged: NOBODY };
-    match Bubblewrap::new(config, groups.clone()) {
-        Ok(bubblewrap) => {
-            let devices: Vec<&str> = engine.devices.iter().map(|device| device.name.as_str()).collect();
-            let detail = format!("Blender {} on {}", engine.version, devices.join(", "));
-            findings.push(Finding::works("blender", detail));
-            let ffmpeg = program("ffmpeg").unwrap_or_else(|| "/usr/bin/ffmpeg".into());
-            (Some(bubblewrap), Some(Arc::new(BlenderEngine { engine, ffmpeg })))
-        }
+) {
+    let Some(engine) = newest(config, findings) else { return };
+    let ffmpeg = program("ffmpeg").map(|path| path.canonicalize().unwrap_or(path));
+    let mut readable = engine.readable.clone();
+    // The file alone, and not the folder that it is in, which may be somebody's home.
+    readable.extend(ffmpeg.clone().filter(|path| !gleaner_blender::engine::is_system(path)));
+    let bubblewrap = BubblewrapConfig { helper: helper.clone(), readable, unprivileged: NOBODY };
+    match Bubblewrap::new(bubblewrap, groups.clone()) {
+        Ok(bubblewrap) => cells.bubblewrap = Some(bubblewrap),
         Err(error) => {
-            findings.push(Finding::missing("blender", error.to_string(), install(dir, Need::Bubblewrap)));
-            (None, None)
+            let fix = install(&config.dir, Need::Bubblewrap);
+            return findings.push(Finding::missing("blender", error.to_string(), fix));
         }
+    }
+    let devices: Vec<&str> = engine.devices.iter().map(|device| device.name.as_str()).collect();
+    let works = Finding::works("blender", format!("Blender {} on {}", engine.version, devices.join(", ")));
+    cells.blender = Some(Arc::new(BlenderEngine { engine: engine.clone(), ffmpeg: None }));
+    if let Err((why, fix)) = cells.try_cycles(DeviceChoice::Cpu) {
+        cells.blender = None;
+        return findings.push(Finding::missing("blender", why, fix));
+    }
+    findings.push(works);
+    let tried = match &ffmpeg {
+        Some(path) => cells.try_ffmpeg(path),
+        None => Err(("ffmpeg is not installed".to_owned(), install(&config.dir, Need::Ffmpeg))),
+    };
+    match tried {
+        Ok(()) => cells.blender = Some(Arc::new(BlenderEngine { engine, ffmpeg })),
+        Err((why, fix)) => findings.push(Finding::missing("videos", why, fix)),
     }
 }
 
@@ -174,5 +225,13 @@ mod tests {
     fn a_program_never_gets_all_the_time_that_the_owner_allows() {
         let graces = [200, 2000, 60_000].map(|free_within| grace(Millis(free_within)).as_millis());
         assert_eq!(graces, [100, 1000, 1000]);
+    }
+
+    #[test]
+    fn where_groups_are_missing_it_is_said_which_limits_do_not_hold_and_why() {
+        let told = without_groups("the group /x has no memory controller").to_string();
+        for words in ["memory is measured", "processor time", "processes", "has no memory controller", "--install"] {
+            assert!(told.contains(words), "{words}: {told}");
+        }
     }
 }

@@ -6,13 +6,16 @@ mod blender;
 mod container;
 mod folder;
 mod found;
+mod merge;
 mod save;
 mod supervise;
 mod task;
+mod trial;
 
 pub use blender::BlenderEngine;
 pub use container::ReadyImage;
 pub use found::{Found, find};
+pub use merge::run_merge;
 pub use task::Task;
 
 use std::path::PathBuf;

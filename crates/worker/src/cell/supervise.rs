@@ -16,6 +16,7 @@ const LOOK_UP: Duration = Duration::from_millis(20);
 const LAST_LINES_TIME: Duration = Duration::from_secs(2);
 
 /// Watches over a program until nothing of it runs any more. It gets `grace` to save itself when the owner needs the device.
+/// `freed` is told as soon as nothing of it runs, before its last lines have come.
 pub(super) async fn supervise(
     running: Running,
     mut lines: Lines,
@@ -23,6 +24,7 @@ pub(super) async fn supervise(
     grace: Duration,
     mut saver: Option<&mut Saver>,
     on_line: &mut (dyn FnMut(&Line) + Send),
+    freed: &dyn Fn(),
 ) -> Ending {
     let controls = running.controls();
     let mut ending = Box::pin(running.ending());
@@ -41,12 +43,12 @@ pub(super) async fn supervise(
                     controls.stop(grace).await;
                 }
                 if let Some(saver) = saver.as_deref_mut().filter(|_| !stopped) {
-                    saver.look(Instant::now()).await;
+                    saver.look(Instant::now(), &controls).await;
                 }
             }
         }
     };
-    (task.freed)();
+    freed();
     let rest = async {
         while let Some(line) = lines.next().await {
             heard(&line, task, on_line);

@@ -114,10 +114,11 @@ async fn find(docker: &Docker, parts: &Parts) -> Option<ImageInspect> {
     None
 }
 
-/// Unpacks an archive into a temporary folder beside it and loads that.
-pub(super) async fn load_archive(docker: &Docker, file: &Path, bytes_max: u64) -> Result<Had, Error> {
-    let file = file.to_owned();
-    let folder = in_background(move || unpack(&file)).await?;
+/// Unpacks an archive into a temporary folder within `scratch` and loads that. The archive's own folder may be read by
+/// others at the same time, who would take what is unpacked for a part of it.
+pub(super) async fn load_archive(docker: &Docker, file: &Path, scratch: &Path, bytes_max: u64) -> Result<Had, Error> {
+    let (file, scratch) = (file.to_owned(), scratch.to_owned());
+    let folder = in_background(move || unpack(&file, &scratch)).await?;
     load(docker, folder.path(), bytes_max).await
 }
 
@@ -167,7 +168,7 @@ fn manifest_text(folder: &Path, index: &Index, depth: usize) -> Result<Vec<u8>, 
 }
 
 /// This machine, as images call it.
-fn machine() -> &'static str {
+pub(in crate::container) fn machine() -> &'static str {
     match std::env::consts::ARCH {
         "x86_64" => "amd64",
         "aarch64" => "arm64",
@@ -296,12 +297,9 @@ impl Write for Pieces {
 }
 
 /// Takes the files of a layout out of an archive, and nothing else: no link, no other name.
-fn unpack(archive: &Path) -> Result<tempfile::TempDir, Error> {
+fn unpack(archive: &Path, scratch: &Path) -> Result<tempfile::TempDir, Error> {
     let failed = |error| Error::system(format!("unpacking {}", archive.display()), error);
-    let folder = tempfile::Builder::new()
-        .prefix(".image-")
-        .tempdir_in(archive.parent().unwrap_or(Path::new(".")))
-        .map_err(failed)?;
+    let folder = tempfile::Builder::new().prefix("image-").tempdir_in(scratch).map_err(failed)?;
     std::fs::create_dir_all(folder.path().join("blobs/sha256")).map_err(failed)?;
     let mut tar = tar::Archive::new(open_plain(archive)?);
     for (count, entry) in tar.entries().map_err(failed)?.enumerate() {

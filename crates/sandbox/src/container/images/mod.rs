@@ -8,6 +8,7 @@ mod ledger;
 mod pull;
 mod reference;
 
+pub(super) use layout::machine;
 pub(super) use ledger::Ledger;
 
 use super::Engine;
@@ -101,7 +102,9 @@ impl Engine {
             match source {
                 ImageSource::Registry(name) => pull::pull(&self.docker, name, bytes_max, progress).await,
                 ImageSource::Layout(folder) => layout::load(&self.docker, folder, bytes_max).await,
-                ImageSource::Archive(file) => layout::load_archive(&self.docker, file, bytes_max).await,
+                ImageSource::Archive(file) => {
+                    layout::load_archive(&self.docker, file, &self.unpacked()?, bytes_max).await
+                }
             }
         };
         let had = async {
@@ -113,18 +116,29 @@ impl Engine {
         let (found, digest, cached) = timeout(limit, had)
             .await
             .map_err(|_| Error::PullTimeUp { image: name.clone(), seconds: limit.as_secs() })??;
-        let image = describe(found, digest, cached, begun.elapsed())?;
+        let id = found.id.clone().ok_or_else(|| Error::Image("the engine gives it no name".into()))?;
+        let bytes = found.size.and_then(|size| u64::try_from(size).ok()).unwrap_or(0);
         let mut ledger = self.ledger.lock().await;
         if !cached {
-            ledger.add(&image.id, image.digest.as_deref().unwrap_or(&name), image.bytes);
+            // Before anything can be wrong with it: what is not in the ledger is never removed.
+            ledger.add(&id, digest.as_deref().unwrap_or(&name), bytes);
         }
-        ledger.touch(&image.id);
+        ledger.touch(&id);
         drop(ledger);
-        // An engine that does not say beforehand how much is coming has it here by now. What the owner had may be larger.
-        if !cached && image.bytes > bytes_max {
-            self.remove_image(&image.id).await?;
-            return Err(too_large(image.bytes, bytes_max));
-        }
+        let image = volumes(found)
+            .map(|volumes| Image { id: id.clone(), digest, bytes, cached, took: begun.elapsed(), volumes })
+            // An engine that does not say beforehand how much is coming has it here by now. What the owner had may be larger.
+            .and_then(|image| if cached || bytes <= bytes_max { Ok(image) } else { Err(too_large(bytes, bytes_max)) });
+        let image = match image {
+            Ok(image) => image,
+            Err(refused) => {
+                if !cached {
+                    // If the engine keeps it for now, it is in the ledger and goes when there is need of room.
+                    let _ = self.remove_image(&id).await;
+                }
+                return Err(refused);
+            }
+        };
         self.make_room(&image.id).await;
         Ok(image)
     }
@@ -202,8 +216,8 @@ fn storage_full() -> Error {
     )
 }
 
-fn describe(found: ImageInspect, digest: Option<String>, cached: bool, took: Duration) -> Result<Image, Error> {
-    let id = found.id.ok_or_else(|| Error::Image("the engine gives it no name".into()))?;
+/// Where the image wants volumes, if these are places that it may want them at.
+fn volumes(found: ImageInspect) -> Result<Vec<String>, Error> {
     let volumes = found.config.and_then(|config| config.volumes).unwrap_or_default();
     if volumes.len() > VOLUMES_MAX {
         return Err(Error::Image(format!("it declares more than {VOLUMES_MAX} volumes")));
@@ -211,6 +225,5 @@ fn describe(found: ImageInspect, digest: Option<String>, cached: bool, took: Dur
     if let Some(odd) = volumes.iter().find(|path| !path.starts_with('/') || path.contains([':', ',', '\0'])) {
         return Err(Error::Image(format!("it declares a volume at `{odd}`")));
     }
-    let bytes = found.size.and_then(|size| u64::try_from(size).ok()).unwrap_or(0);
-    Ok(Image { id, digest, bytes, cached, took, volumes })
+    Ok(volumes)
 }
