@@ -76,6 +76,9 @@ pub struct Args {
     /// The most that sealed chunks may take of the disk
     #[arg(long, value_name = "BYTES", default_value = "64GiB")]
     data_max: ByteSize,
+    /// The most that one account may keep of that [default: a quarter of --data-max]
+    #[arg(long, value_name = "BYTES")]
+    data_account_max: Option<ByteSize>,
     /// Keep full segments of chunks in an S3-compatible bucket, as this TOML file says
     #[arg(long, value_name = "FILE")]
     bucket: Option<PathBuf>,
@@ -230,6 +233,7 @@ pub async fn perform(settings: &Settings, args: &Args) -> Result<ExitCode> {
         anchor_confirmations: args.confirmations,
         fiat: args.fiat()?,
         data_bytes_max: args.data_max,
+        data_account_bytes_max: args.data_account_max,
         bucket: args.bucket()?,
         relay: args.relay()?,
         sftp: args.sftp,

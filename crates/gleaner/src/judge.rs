@@ -2,30 +2,31 @@
 //!
 //! The hub only says where to look and passes votes on. Who is accused of what is read from the chain, and a document
 //! counts only if it is the one whose hash was put there with the accusation.
+
+pub mod presence;
+
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use futures_util::future::join_all;
 use gleaner_chain::market::{Accusation, DisputeStage, Market, Ruling};
 use gleaner_chain::primitives::{Address, U256};
 use gleaner_chain::{Account, wallet};
 use gleaner_client::Client;
 use gleaner_hub::money::DisputeView;
-use gleaner_requester::Purse;
-use gleaner_wire::{Amount, Hash};
+use gleaner_wire::Hash;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
 
 use crate::evidence::{self, Charge};
+use crate::judge::presence::{Auditor, Presence};
 use crate::output::say;
 use crate::words;
 
 /// How often a sharing machine looks for disputes.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
-/// How many times the least stake a judge puts up where tokens are free, so that it can sit on several committees.
-const STAKE_TIMES: u64 = 10;
-
-/// Says whether a document shows what a provider is accused of; or why it cannot tell.
-pub type Verify = fn(&Charge<'_>) -> Result<bool, String>;
 
 /// What a machine judges with while it is shared.
 pub struct Bench {
@@ -33,8 +34,8 @@ pub struct Bench {
     pub client: Client,
     /// The contracts.
     pub market: Market,
-    /// The provider's account, if its wallet is here.
-    pub accounts: Vec<Account>,
+    /// The provider, if its wallet is here.
+    pub provider: Option<Auditor>,
     /// Whether tokens are free.
     pub faucet: bool,
     /// The machine's own account.
@@ -46,7 +47,6 @@ pub struct Judge {
     client: Client,
     market: Market,
     accounts: Vec<Account>,
-    verify: Verify,
     /// What could not be judged, so that it is said once.
     abstained: BTreeSet<(u64, Address)>,
 }
@@ -77,7 +77,7 @@ impl Judgement {
 impl Judge {
     /// Judges by these accounts, as the evidence shows.
     pub fn new(client: Client, market: Market, accounts: Vec<Account>) -> Self {
-        Self { client, market, accounts, verify: evidence::verify, abstained: BTreeSet::new() }
+        Self { client, market, accounts, abstained: BTreeSet::new() }
     }
 
     /// Judges every open dispute on whose committee one of the accounts sits and has not voted.
@@ -121,7 +121,7 @@ impl Judge {
         Ok(Ok(ruling))
     }
 
-    /// What the evidence comes to. Who accuses and shows nothing is wrong.
+    /// What the evidence comes to. Who accuses and shows nothing is wrong. While the chain does not answer there is no vote.
     async fn rule(&self, accusation: &Accusation) -> Result<Result<Ruling, String>> {
         let hash = Hash(accusation.evidence.0);
         let document = match self.client.bytes(&format!("/evidence/{hash}")).await {
@@ -131,27 +131,36 @@ impl Judge {
             Err(error) => return Err(error.into()),
         };
         let charge = Charge { order: accusation.order, provider: accusation.provider, document: &document };
-        Ok((self.verify)(&charge).map(|guilty| if guilty { Ruling::Claimant } else { Ruling::Defendant }))
+        let found = evidence::verify(&self.market, &charge).await?;
+        Ok(found.map(|guilty| if guilty { Ruling::Claimant } else { Ruling::Defendant }))
     }
 }
 
 /// Judges for as long as this machine is shared: by the provider's wallet if its owner enrolled it, and by an account
-/// of the machine's own where tokens are free or somebody has left one that is staked. There everybody works for the same orders, and the chain lets nobody
-/// judge an order that it works for.
-pub async fn attend(bench: Bench) {
-    let Bench { client, market, accounts, faucet, own } = bench;
-    let mut judge = Judge::new(client.clone(), market, accounts);
-    let mut enrolled = !faucet && !own.exists();
-    loop {
-        if !enrolled {
-            match enrol(&client, own.clone()).await {
-                Ok(account) => {
-                    judge.accounts.push(account);
-                    enrolled = true;
-                }
-                Err(error) => tracing::debug!(error = format!("{error:#}"), "cannot enrol as an auditor yet"),
+/// of the machine's own where tokens are free or somebody has left one that is staked. There everybody works for the
+/// same orders, and the chain lets nobody judge an order that it works for.
+///
+/// The task ends when the machine has stopped and its own account has left the list of auditors, or could not. Seats
+/// that it has it keeps, so votes go on until the process ends.
+pub fn attend(bench: Bench, stopped: watch::Receiver<bool>) -> JoinHandle<()> {
+    tokio::spawn(async move {
+        let Bench { client, market, provider, faucet, own } = bench;
+        let mut auditors: Vec<Auditor> = provider.into_iter().collect();
+        if faucet || own.exists() {
+            match own_account(own).await {
+                Ok(account) => auditors.push(Auditor::Machine(account)),
+                Err(error) => tracing::warn!(error = format!("{error:#}"), "this machine has no account to judge by"),
             }
         }
+        let accounts = auditors.iter().map(|auditor| auditor.account().clone()).collect();
+        tokio::spawn(sit_for_ever(Judge::new(client.clone(), market.clone(), accounts)));
+        let presence = Presence::new(client, market);
+        join_all(auditors.into_iter().map(|auditor| presence.clone().keep(auditor, stopped.clone()))).await;
+    })
+}
+
+async fn sit_for_ever(mut judge: Judge) {
+    loop {
         match judge.sit().await {
             Ok(judged) => judged.iter().for_each(|judgement| say(judgement.tell())),
             Err(error) => tracing::debug!(error = format!("{error:#}"), "cannot judge now"),
@@ -160,21 +169,6 @@ pub async fn attend(bench: Bench) {
     }
 }
 
-/// Makes an account of this machine's an auditor, with tokens that the faucet gives.
-async fn enrol(client: &Client, file: PathBuf) -> Result<Account> {
-    let account = tokio::task::spawn_blocking(move || wallet::own(&file)).await.context("the keystore broke")??;
-    let purse = Purse::of(client, account).await?;
-    let (market, address) = (&purse.market, purse.account.address());
-    if market.is_auditor(address).await? {
-        return Ok(purse.account);
-    }
-    let needed = purse.view.terms.stake_min;
-    if market.free_stake_of(address).await? < needed {
-        purse.fill(client).await?;
-        let stake = Amount(needed.0.saturating_mul(STAKE_TIMES));
-        purse.send(&market.stake_with_permit(&purse.account, stake).await?).await?;
-    }
-    purse.send(&market.enroll()).await?;
-    say(format!("{address} is an auditor now, who may be drawn to decide disputes"));
-    Ok(purse.account)
+async fn own_account(file: PathBuf) -> Result<Account> {
+    Ok(tokio::task::spawn_blocking(move || wallet::own(&file)).await.context("the keystore broke")??)
 }

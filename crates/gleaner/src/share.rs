@@ -13,9 +13,11 @@ use gleaner_worker::machine::preferences::{Price, Unknown, YieldToInput};
 use gleaner_worker::machine::{Bid, Preferences};
 use gleaner_worker::{Config, Finding, Report};
 use tokio::sync::watch;
+use tokio::time::timeout;
 
 use crate::failure::Advice;
 use crate::interrupt::Interrupt;
+use crate::judge::presence::LEAVE_TIME_MAX;
 use crate::output::say;
 use crate::price::HourlyPrice;
 use crate::settings::{Settings, private_files};
@@ -93,7 +95,7 @@ pub struct Args {
     number: u32,
     #[command(flatten)]
     pub telemetry: telemetry::Args,
-    /// Lie, to see how a liar is caught: altered, another, stale or cheaper results
+    /// Lie, to see how a liar is caught: altered, another, stale or cheaper results, or copied=FOLDER what a friend has lent=FOLDER
     #[arg(long, hide = true, value_name = "HOW")]
     lie: Option<gleaner_worker::Lie>,
 }
@@ -110,20 +112,30 @@ pub async fn perform(settings: &Settings, args: &Args) -> Result<ExitCode> {
         // A hub that does not answer now is tried again by the worker.
         config.market = gleaner_worker::market(&config.hub).await.unwrap_or_default();
     }
+    let (stop, stopped) = watch::channel(false);
+    let mut judging = None;
     if let Some(owner) = owner::find(settings, &config, args.owner_proof.as_deref()).await? {
         config.provider = Some(owner.provider);
-        tokio::spawn(judge::attend(owner.bench));
+        judging = Some(judge::attend(owner.bench, stopped.clone()));
     }
-    let (stop, stopped) = watch::channel(false);
     let worker = tokio::spawn(gleaner_worker::run(config, stopped, |report| tell(&report)));
-    tokio::pin!(worker);
+    let sharing = async {
+        worker.await.context("the worker broke")??;
+        stop.send_replace(true);
+        if let Some(judging) = judging {
+            // It ends by itself within that time, unless it had only begun.
+            let _late = timeout(LEAVE_TIME_MAX, judging).await;
+        }
+        anyhow::Ok(())
+    };
+    tokio::pin!(sharing);
     tokio::select! {
-        ended = &mut worker => ended.context("the worker broke")??,
+        ended = &mut sharing => ended?,
         () = interrupt.came() => {
             say("finishing; Ctrl-C again leaves at once");
             stop.send_replace(true);
             tokio::select! {
-                ended = &mut worker => ended.context("the worker broke")??,
+                ended = &mut sharing => ended?,
                 () = interrupt.came() => return Ok(ExitCode::FAILURE),
             }
         }
@@ -153,7 +165,7 @@ impl Args {
             adapter: self.adapter.clone(),
             containers: !self.no_containers,
             blender: !self.no_blender,
-            lie: self.lie,
+            lie: self.lie.clone(),
             traces: self.telemetry.traces(),
             blender_program: self.blender.clone(),
             together: self.together,

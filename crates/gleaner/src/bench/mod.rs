@@ -160,7 +160,7 @@ async fn measure(what: &What) -> Result<Vec<Figure>> {
         What::Efficiency { tasks_each } => efficiency::measure(*tasks_each).await,
         What::Provider { image, scene } => provider::measure(image, scene).await,
         What::Money => money::measure().await,
-        What::Receipts => receipts::measure(),
+        What::Receipts => receipts::measure().await,
         What::Market { bids } => market::measure(*bids),
         What::Proof { jobs } => proof::measure(*jobs),
         What::Quotes { workers } => quotes::measure(*workers),

@@ -12,8 +12,8 @@ use gleaner_wire::job_file::{
 };
 use gleaner_wire::market::Market;
 use gleaner_wire::{
-    Amount, BlobRef, ByteSize, DeviceKind, DeviceNeed, DeviceOffer, JobId, Millis, Offer, Runtime, RuntimeOffer,
-    TaskId, WorkerKey,
+    Address, Amount, BlobRef, ByteSize, DeviceKind, DeviceNeed, DeviceOffer, JobId, Millis, Offer, Runtime,
+    RuntimeOffer, TaskId, WorkerKey,
 };
 
 use super::figure::Figure;
@@ -31,6 +31,13 @@ const SCANS: u32 = 50;
 const REGIONS: [&str; 6] = ["eu", "us", "asia", "africa", "oceania", "latin"];
 const MEMORIES_GIB: [u64; 8] = [4, 6, 8, 11, 12, 16, 24, 80];
 const KINDS: [DeviceKind; 4] = [DeviceKind::Nvidia, DeviceKind::Nvidia, DeviceKind::Amd, DeviceKind::Intel];
+
+/// Whose a worker is: each owner has 64.
+pub(super) fn owner(number: u32) -> Address {
+    let mut address = [7; 20];
+    address[..4].copy_from_slice(&(number / 64).to_le_bytes());
+    Address(address)
+}
 
 /// A worker of the million, different from its neighbours in every respect.
 pub(super) fn offer(number: u32) -> Offer {
@@ -52,7 +59,7 @@ pub(super) fn offer(number: u32) -> Offer {
     Offer {
         name: format!("w{number}"),
         region: REGIONS[pick(11, REGIONS.len())].into(),
-        provider: None,
+        provider: Some(owner(number)),
         devices: vec![device],
     }
 }

@@ -127,6 +127,8 @@ async fn times(local: &Local, draft: &Draft) -> Result<Vec<f64>> {
         write(GAME)?;
         wait(async || Ok(freed(local)? > before)).await?;
         times.push(begun.elapsed().as_secs_f64());
+        // The hub hears of it a little later; until then it would say that the task runs, and the next game would come too soon.
+        wait(async || Ok(client.job(submitted.job).await?.summary.running == 0)).await?;
         write(QUIET)?;
     }
     client.cancel(submitted.job).await?;

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use gleaner_wire::query::Query;
-use gleaner_wire::{Amount, DeviceKind, Millis, Offer};
+use gleaner_wire::{Address, Amount, DeviceKind, Millis, Offer};
 
 use super::figure::Figure;
-use super::placement::{crowd, offer};
+use super::placement::{crowd, offer, owner};
 use super::process::thread_time;
 
 /// How often each query is asked; the hub is not warm for any of them in particular, since they take turns.
@@ -24,6 +24,7 @@ struct Plain {
     region: String,
     score: u32,
     price: Amount,
+    owner: Address,
 }
 
 impl Plain {
@@ -35,6 +36,7 @@ impl Plain {
             region: offer.region.clone(),
             score: device.runtimes[0].score,
             price: device.price_per_second,
+            owner: offer.provider.expect("the benchmark's workers have owners"),
         }
     }
 
@@ -46,7 +48,7 @@ impl Plain {
 type Matches = fn(&Plain) -> bool;
 
 /// Queries, and the same as code.
-const QUERIES: [(&str, Matches); 6] = [
+const QUERIES: [(&str, Matches); 9] = [
     ("memory>=24GiB device=nvidia region=eu price<0.4 score>=80", |one| {
         one.memory_gib >= 24
             && one.kind == DeviceKind::Nvidia
@@ -59,6 +61,10 @@ const QUERIES: [(&str, Matches); 6] = [
     ("score>=7000 region=asia", |one| one.score >= 7000 && one.region == "asia"),
     ("memory>=80GiB price<0.0721", |one| one.memory_gib >= 80 && one.is_below(72_100_000)),
     ("region=nowhere", |one| one.region == "nowhere"),
+    ("owner=0x0500000007070707070707070707070707070707", |one| one.owner == owner(320)),
+    // Nobody is any of these, and only the first could be known without a look at workers.
+    ("slots>=16", |_| false),
+    ("state=probation", |_| false),
 ];
 
 fn quantile(times: &mut [Duration], per_hundred: usize) -> f64 {

@@ -3,6 +3,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use gleaner_chain::wallet;
 use gleaner_client::{Draft, Way};
 use gleaner_receipt::{Verifier, verify_job};
 use gleaner_requester::settle;
@@ -21,7 +22,7 @@ use crate::{order, words};
 /// Workers that join for it; the last of them lies.
 pub const WORKERS: u32 = 3;
 const PROGRAM: &[u8] = include_bytes!("../../../../examples/array/primes.wasm");
-/// A dozen short tasks, so that everybody gets some.
+/// So many short tasks that a worker whose device tested slowly, because others tested theirs beside it, gets some too.
 const JOB: &str = r#"
 name = "primes, with a liar among the workers"
 
@@ -32,25 +33,32 @@ price_max = "0.1 GLN"
 name = "primes"
 runtime = "wasm"
 program = "primes.wasm"
-each = "0..11"
+each = "0..47"
 args = ["{index}", "100000"]
 "#;
 /// How many primes those tasks count in all.
-const PRIMES: u64 = 92_938;
+const PRIMES: u64 = 335_439;
 /// How long the court may take.
 const COURT_TIME_MAX: Duration = Duration::from_secs(120);
+/// How long machines may take to enrol as judges, and for how long each must count as present then.
+const JUDGES_TIME_MAX: Duration = Duration::from_secs(90);
+const PRESENT_SECONDS_MIN: u64 = 15;
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
 /// Shows a liar caught. Says what happened, in a few lines.
 pub async fn show(network: &mut Network, money: &Money, scratch: &Path) -> Result<String> {
     say("Three more workers join, and the last of them lies: it changes a byte of each of its results.");
     let joining = spinner("the new workers test their devices");
+    let mut joined = Vec::new();
     for _ in 1..WORKERS {
-        network.add_worker(&[])?;
+        joined.push(network.add_worker(&[])?);
     }
     let number = network.add_worker(&["--lie", "altered"])?;
+    joined.push(number);
     let workers = network.ready().await;
+    let judges = judges_present(network, money, scratch, joined).await;
     joining.finish_and_clear();
+    judges?;
     let name = crate::network::worker_name(number);
     let liar = find(&workers?, &name)?;
     let address = provider(&scratch.join("state"), number)?.address();
@@ -67,13 +75,37 @@ pub async fn show(network: &mut Network, money: &Money, scratch: &Path) -> Resul
     }
     let state = find(&network.client.workers().await?, &name)?.state;
     Ok(format!(
-        "{name} lied: {}.\nIt earned nothing, is {state} now (it was {}), and its stake went from {} to {}. All results of \
-         the job are right.\n{receipts}",
+        "{name} lied: {}.\nIt earned nothing, its state went from {} to {state}, and its stake went from {} to {}. All \
+         results of the job are right.\n{receipts}",
         words::plain(&caught.detail),
         liar.state,
         words::money(before),
         words::money(after),
     ))
+}
+
+/// Waits until the machines that joined can be drawn as judges: a committee is drawn of those who have said by then that they
+/// are there, and of no others.
+async fn judges_present(network: &mut Network, money: &Money, scratch: &Path, mut joined: Vec<u32>) -> Result<()> {
+    let (market, deadline) = (&money.purse.market, Instant::now() + JUDGES_TIME_MAX);
+    while let Some(number) = joined.last() {
+        let file = scratch.join("state/workers").join(number.to_string()).join("judge.json");
+        let until = match file.exists() {
+            true => market.present_until(wallet::own(&file)?.address()).await?,
+            false => None,
+        };
+        let now = market.now().await?;
+        if until.is_some_and(|until| until > now + PRESENT_SECONDS_MIN) {
+            joined.pop();
+            continue;
+        }
+        if Instant::now() > deadline {
+            bail!("{} did not enrol as a judge in time", crate::network::worker_name(*number));
+        }
+        network.check()?;
+        sleep(LOOK_EVERY).await;
+    }
+    Ok(())
 }
 
 fn find(workers: &[WorkerView], name: &str) -> Result<WorkerView> {

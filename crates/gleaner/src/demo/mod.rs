@@ -67,7 +67,10 @@ pub async fn perform(args: &Args) -> Result<ExitCode> {
     let state = tempfile::Builder::new().prefix("gleaner-demo-").tempdir().context("cannot make a temporary folder")?;
     let folder = state.path().join("state");
     let ready = match &args.chain {
-        Some(url) => Some(chain::prepare(url, &folder, WORKERS).await?),
+        Some(url) => Some(tokio::select! {
+            ready = chain::prepare(url, &folder, WORKERS) => ready?,
+            () = interrupt.came() => return Err(interrupted()),
+        }),
         None => None,
     };
     let plan = Plan {
@@ -92,7 +95,7 @@ pub async fn perform(args: &Args) -> Result<ExitCode> {
     let visitor = Visitor::welcome(&mut network, &folder).await?;
     let outcome = tokio::select! {
         outcome = show(&mut network, args, state.path(), voter, &visitor) => outcome,
-        () = interrupt.came() => Err(Advice::new("the demo was interrupted", "run it again at any time").into()),
+        () = interrupt.came() => Err(interrupted()),
     };
     if let (Ok(job), true) = (&outcome, args.stay) {
         tokio::select! {
@@ -102,6 +105,10 @@ pub async fn perform(args: &Args) -> Result<ExitCode> {
     }
     network.stop().await?;
     outcome.map(|_| ExitCode::SUCCESS)
+}
+
+fn interrupted() -> anyhow::Error {
+    Advice::new("the demo was interrupted", "run it again at any time").into()
 }
 
 /// Shows everything, and says which job rendered the picture.

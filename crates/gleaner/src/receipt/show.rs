@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use gleaner_wire::check::{Check, Compared};
 use gleaner_wire::receipt::{Answer, Audit, Deduction, Draw, Facts, Seed, Side, TaskReceipt, claim_hash};
-use gleaner_wire::{Hash, WorkerKey};
+use gleaner_wire::{Amount, Hash, WorkerKey};
 
 use crate::output::data;
 use crate::words;
@@ -33,6 +33,9 @@ fn words_of(receipt: &TaskReceipt) -> String {
     line("verdict", facts.verdict.to_string());
     line("order", order(facts));
     line("placement", placement(facts));
+    if !facts.owners.is_empty() {
+        line("owners", format!("{} signed for the workers in it", words::count(facts.owners.len() as u64, "owner")));
+    }
     line("ran", ran(facts));
     line("price", price(facts));
     line("claim", claim(facts));
@@ -67,7 +70,9 @@ fn placement(facts: &Facts) -> String {
     let placement = &facts.placement;
     let owner = placement.provider.map_or_else(String::new, |provider| format!(" of {provider}"));
     let (worker, class, market) = (short(&placement.worker), &placement.class, placement.market);
-    format!("{worker}{owner} on {} ({class}), {market}: {}", placement.device, placement.why)
+    let resumed = if placement.resumed { " from a checkpoint" } else { "" };
+    let (runtime, device) = (placement.runtime, placement.device);
+    format!("{worker}{owner} by {runtime}{resumed} on {device} ({class}), {market}: {}", placement.why)
 }
 
 fn ran(facts: &Facts) -> String {
@@ -79,7 +84,11 @@ fn ran(facts: &Facts) -> String {
 fn price(facts: &Facts) -> String {
     let (price, per_second) = (&facts.price, words::money(facts.placement.per_second));
     let hold = words::money(price.hold);
-    format!("{per_second} a second, at most {hold}: {}", words::money(price.gross))
+    let bond = match price.bond {
+        Amount::ZERO => String::new(),
+        bond => format!(", less {} because it won auctions and did not start", words::money(bond)),
+    };
+    format!("{per_second} a second, at most {hold}{bond}: {}", words::money(price.gross))
 }
 
 fn claim(facts: &Facts) -> String {
@@ -123,7 +132,8 @@ fn audit(audit: &Audit) -> Vec<String> {
     let mut lines =
         vec![format!("{} could be asked, {gone} gave no answer", words::count(audit.jurors.len() as u64, "juror"))];
     lines.extend(audit.answers.iter().map(|answer| {
-        let asked = if audit.referees.contains(&answer.auditor) { " (asked after the polls)" } else { "" };
+        let is_referee = audit.referees.iter().any(|referee| referee.key == answer.auditor);
+        let asked = if is_referee { " (asked after the polls)" } else { "" };
         format!("{}{asked} {}", short(&answer.auditor), said(answer))
     }));
     for (number, poll) in audit.polls.iter().enumerate().skip(1) {

@@ -6,7 +6,7 @@ use gleaner_chain::market::Market;
 use gleaner_chain::ownership::{Ownership, Proof};
 use gleaner_chain::primitives::Address;
 use gleaner_chain::views::ChainView;
-use gleaner_chain::{Account, wallet};
+use gleaner_chain::wallet;
 use gleaner_client::{Client, Token};
 use gleaner_requester::Purse;
 use gleaner_wire::Amount;
@@ -14,6 +14,7 @@ use gleaner_worker::{Config, Provider};
 
 use crate::failure::Advice;
 use crate::judge::Bench;
+use crate::judge::presence::Auditor;
 use crate::output::say;
 use crate::settings::Settings;
 use crate::wallet::place::Place;
@@ -71,17 +72,21 @@ fn proof_file(config: &Config, named: Option<&Path>) -> Result<Option<PathBuf>> 
 
 /// The wallet is on this machine and signs now.
 async fn here(settings: &Settings, config: &Config, client: &Client) -> Result<Owner> {
-    let account = match &settings.wallet {
-        Some(_) => purse::account(settings)?,
-        None => wallet::own(&config.dir.join("wallet.json"))?,
+    let (account, file) = match &settings.wallet {
+        Some(file) => (purse::account(settings)?, file.clone()),
+        None => {
+            let file = config.dir.join("wallet.json");
+            (wallet::own(&file)?, file)
+        }
     };
     let purse = Purse::of(client, account).await?;
     stake_up(client, &purse).await?;
     let owner = purse.account.address();
     let proof = statement(&config.dir, &purse.view, owner)?.sign(&purse.account);
+    let auditor = Auditor::Provider { account: purse.account, wallet: file };
     Ok(Owner {
         provider: provider(owner, &proof),
-        bench: bench(client, config, purse.market, vec![purse.account], purse.view.faucet),
+        bench: bench(client, config, purse.market, Some(auditor), purse.view.faucet),
     })
 }
 
@@ -108,15 +113,15 @@ async fn elsewhere(config: &Config, view: &ChainView, file: &Path) -> Result<Own
         return Err(too_little(owner, needed, "`gleaner stake add` with the wallet that signed").into());
     }
     let client = Client::at(&config.hub, Token::new(""), "provider")?;
-    Ok(Owner { provider: provider(owner, &signature), bench: bench(&client, config, market, Vec::new(), view.faucet) })
+    Ok(Owner { provider: provider(owner, &signature), bench: bench(&client, config, market, None, view.faucet) })
 }
 
 fn provider(owner: Address, proof: &[u8]) -> Provider {
     Provider { account: gleaner_wire::Address(owner.into_array()), proof: proof.to_vec() }
 }
 
-fn bench(client: &Client, config: &Config, market: Market, accounts: Vec<Account>, faucet: bool) -> Bench {
-    Bench { client: client.clone(), market, accounts, faucet, own: config.dir.join("judge.json") }
+fn bench(client: &Client, config: &Config, market: Market, provider: Option<Auditor>, faucet: bool) -> Bench {
+    Bench { client: client.clone(), market, provider, faucet, own: config.dir.join("judge.json") }
 }
 
 /// Puts the least stake behind the worker on a chain that gives tokens away. Elsewhere its owner does that.

@@ -2,6 +2,7 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
+use gleaner_wire::Millis;
 
 use crate::failure::Advice;
 use crate::output::say;
@@ -9,6 +10,9 @@ use crate::settings::Settings;
 use crate::wallet::place::Where;
 use crate::wallet::till::{Consent, Story, Till};
 use crate::words;
+
+/// What keeps an auditor present.
+const RENEWS: &str = "`gleaner share` with this wallet renews it";
 
 /// Options of `gleaner stake auditor`.
 #[derive(clap::Args)]
@@ -28,12 +32,12 @@ enum Switch {
     Off,
 }
 
-/// Enrols, or resigns.
+/// Enrols, renews or resigns.
 pub async fn perform(settings: &Settings, place: &Where, args: &Args) -> Result<ExitCode> {
     let till = Till::open(settings, place, args.consent).await?;
     let (market, address) = (till.market(), till.address());
     match (args.switch, market.is_auditor(address).await?) {
-        (Switch::On, true) => say(format!("{address} is an auditor already")),
+        (Switch::On, true) => return renew(&till).await,
         (Switch::Off, false) => say(format!("{address} is not an auditor")),
         (Switch::On, false) => return enrol(&till).await,
         (Switch::Off, true) => {
@@ -43,6 +47,32 @@ pub async fn perform(settings: &Settings, place: &Where, args: &Args) -> Result<
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Says for how long an auditor is present; if that is not most of a voting window, it renews.
+async fn renew(till: &Till) -> Result<ExitCode> {
+    let (market, address) = (till.market(), till.address());
+    let (until, now) = (market.present_until(address).await?, market.now().await?);
+    let window = market.terms().await?.voting_window;
+    let left = until.and_then(|until| until.checked_sub(now));
+    let present = match left {
+        Some(left) if left > window / 3 * 2 => {
+            let left = words::span(seconds(left));
+            say(format!("{address} is an auditor already, and counts as present for another {left}; {RENEWS}"));
+            return Ok(ExitCode::SUCCESS);
+        }
+        Some(left) => format!("for {}", words::span(seconds(left))),
+        None => "no more: nothing was heard of it for a voting window".to_owned(),
+    };
+    let story = Story::new("count as a present auditor, who may be drawn to decide disputes")
+        .row("account", address.to_string())
+        .row("present so far", present)
+        .row("then", format!("for {}; {RENEWS}", words::span(seconds(window))));
+    till.spend(story, &[market.renew()]).await
+}
+
+fn seconds(seconds: u64) -> Millis {
+    Millis(seconds.saturating_mul(1_000))
 }
 
 async fn enrol(till: &Till) -> Result<ExitCode> {
@@ -58,6 +88,7 @@ async fn enrol(till: &Till) -> Result<ExitCode> {
     let story = Story::new("become an auditor, who may be drawn to decide disputes")
         .row("account", address.to_string())
         .row("locks", seat)
+        .row("present", format!("for {}; {RENEWS}", words::span(seconds(terms.voting_window))))
         .row("pay", "by the loser, to those who voted as the majority did");
     till.spend(story, &[market.enroll()]).await
 }

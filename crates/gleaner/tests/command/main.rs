@@ -42,6 +42,7 @@ mod orders;
 mod outside;
 mod owner;
 mod page;
+mod presence;
 mod processes;
 mod provider;
 mod quote;

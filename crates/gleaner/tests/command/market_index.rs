@@ -78,8 +78,9 @@ if [ "${{wanted:-0}}" -gt 0 ] && [ ! -e {own}/pid ]; then
         --no-containers --no-blender > {own}/log 2>&1 < /dev/null &
     echo $! > {own}/pid
 elif [ "${{wanted:-0}}" -eq 0 ] && [ -e {own}/pid ]; then
-    kill -TERM "$(cat {own}/pid)"
+    pid=$(cat {own}/pid)
     rm {own}/pid
+    kill -TERM "$pid"
 fi
 "#,
         own = own.display(),

@@ -72,7 +72,7 @@ fn a_film_of_frames_in_ranges_of_samples_comes_back_with_them() {
 }
 
 #[test]
-fn a_missing_texture_is_found_before_anything_is_paid() {
+fn a_missing_texture_or_library_is_found_before_anything_is_paid() {
     let mut network = Network::start(0);
     let url = network.url();
     network.start_worker_with(&url, &["--no-gpu", "--cpu-slots", "1", "--no-containers"], &[]);
@@ -84,13 +84,29 @@ fn a_missing_texture_is_found_before_anything_is_paid() {
                   bpy.data.objects['Cube'].data.materials.append(floor)\n\
                   bpy.ops.wm.save_as_mainfile(filepath=str(here / 'scene.blend'))\n";
     run_blender(&network, script);
+    assert_found_before_payment(&network, "checks.png");
+    // The same of a library, in which the cube is and which is not sent along.
+    let script = "import bpy, pathlib\nhere = pathlib.Path(__file__).resolve().parent\n\
+                  bpy.ops.wm.save_as_mainfile(filepath=str(here / 'library.blend'), copy=True)\n\
+                  bpy.data.objects.remove(bpy.data.objects['Cube'])\n\
+                  bpy.ops.wm.save_as_mainfile(filepath=str(here / 'scene.blend'))\n\
+                  with bpy.data.libraries.load(str(here / 'library.blend'), link=True, relative=True) as (_, wanted):\n\
+                  \x20   wanted.objects = ['Cube']\n\
+                  bpy.context.scene.collection.objects.link(wanted.objects[0])\n\
+                  bpy.ops.wm.save_mainfile()\n";
+    run_blender(&network, script);
+    assert_found_before_payment(&network, "library.blend");
+}
+
+/// Submits the scene alone, and sees that the job ends for want of this file and costs nothing.
+fn assert_found_before_payment(network: &Network, file: &str) {
     let job = "name = \"still\"\n[[task]]\nname = \"still\"\nruntime = \"blender\"\nprogram = \"scene.blend\"\n\
                [task.blender]\nframes = \"1\"\n";
     let job = network.submit("job.toml", job);
     let _attending = network.attend(job);
     let view = network.wait_for_job(job, |view| view.summary.state.has_ended());
     let JobState::Failed { reason, .. } = &view.summary.state else { panic!("{view:?}") };
-    assert!(reason.contains("checks.png") && reason.contains("is missing"), "{reason}");
+    assert!(reason.contains(file) && reason.contains("is missing"), "{reason}");
     assert_eq!(view.summary.spent, Amount::ZERO);
 }
 
@@ -131,12 +147,15 @@ pub fn make_scene(network: &Network) {
 /// Runs a script that makes `scene.blend` beside itself.
 fn run_blender(network: &Network, script: &str) {
     network.write("scene.py", script);
+    let scene = network.folder().join("scene.blend");
+    // Where a script fails, what an earlier one made must not pass for its work.
+    let _ = std::fs::remove_file(&scene);
     let blender = Command::new("blender")
         .args(["--background", "--factory-startup", "--python"])
         .arg(network.folder().join("scene.py"))
         .output()
         .expect("Blender (Debian: apt install blender)");
-    assert!(network.folder().join("scene.blend").exists(), "{}", String::from_utf8_lossy(&blender.stderr));
+    assert!(scene.exists(), "{}", String::from_utf8_lossy(&blender.stderr));
 }
 
 /// The files below a path, or the file that it is.
@@ -242,15 +261,7 @@ fn a_program_goes_on_from_its_checkpoint_when_its_owner_takes_the_machine_back()
     network.start_worker_with(&url, &options, &[("DOCKER_HOST", &host)]);
     network.wait_for_workers(1);
     std::fs::copy(podman.archive(), network.folder().join("image.tar")).expect("copied");
-    // Each life of it counts on from what it finds, and says how often it began.
-    let script = "echo x >> /checkpoint/lives; n=$(cat /checkpoint/n 2>/dev/null || echo 0); \
-        while [ $n -lt 40 ]; do n=$((n+1)); echo $n > /checkpoint/next; mv /checkpoint/next /checkpoint/n; sleep 0.25; done; \
-        cat /checkpoint/lives > /out/lives; echo $n > /out/n";
-    let job = format!(
-        "name = \"count\"\n[[task]]\nname = \"count\"\nruntime = \"container\"\nprogram = \"image.tar\"\n\
-         [task.container]\ncommand = [\"sh\", \"-c\", {script:?}]\ncheckpoint = \"1s\"\n"
-    );
-    let job: JobId = network.submit("job.toml", &job);
+    let job: JobId = network.submit("job.toml", &counting(""));
     let _attending = network.attend(job);
     network.wait_for_job(job, |view| view.groups[0].saved > 0);
     network.run(&["worker", "pause", "0"]).succeeded();
@@ -258,6 +269,21 @@ fn a_program_goes_on_from_its_checkpoint_when_its_owner_takes_the_machine_back()
     network.start_worker_with(&url, &options, &[("DOCKER_HOST", &host)]);
     let view = network.wait_for_job(job, |view| view.summary.state.has_ended());
     assert_eq!(view.summary.state, JobState::Done, "{view:?}");
+    counted_in_two_lives(&network, job);
+}
+
+/// A job that counts to 40 in ten seconds. Each life of it counts on from what it finds, and says how often it began.
+fn counting(market: &str) -> String {
+    let script = "echo x >> /checkpoint/lives; n=$(cat /checkpoint/n 2>/dev/null || echo 0); \
+        while [ $n -lt 40 ]; do n=$((n+1)); echo $n > /checkpoint/next; mv /checkpoint/next /checkpoint/n; sleep 0.25; done; \
+        cat /checkpoint/lives > /out/lives; echo $n > /out/n";
+    format!(
+        "name = \"count\"\n{market}[[task]]\nname = \"count\"\nruntime = \"container\"\nprogram = \"image.tar\"\n\
+         [task.container]\ncommand = [\"sh\", \"-c\", {script:?}]\ncheckpoint = \"1s\"\n"
+    )
+}
+
+fn counted_in_two_lives(network: &Network, job: JobId) {
     network.run(&["job", "fetch", &job.to_string(), "--out", "out"]).succeeded();
     let text = |name: &str| {
         let files = walk(&network.folder().join("out"));
@@ -266,4 +292,92 @@ fn a_program_goes_on_from_its_checkpoint_when_its_owner_takes_the_machine_back()
     };
     assert_eq!(text("n"), "40\n");
     assert_eq!(text("lives"), "x\nx\n", "it began twice, and did not lose what it had");
+}
+
+#[test]
+fn an_interruptible_program_that_is_outbid_saves_itself_and_goes_on_elsewhere() {
+    let podman = Podman::start();
+    let mut network = Network::start(0);
+    let url = network.url();
+    let options = ["--no-gpu", "--cpu-slots", "1", "--no-blender"];
+    let host = podman.host();
+    network.start_worker_with(&url, &options, &[("DOCKER_HOST", &host)]);
+    network.wait_for_workers(1);
+    std::fs::copy(podman.archive(), network.folder().join("image.tar")).expect("copied");
+    let soft: JobId = network.submit("soft.toml", &counting("[market]\ntier = \"interruptible\"\n"));
+    let _soft_keys = network.attend(soft);
+    network.wait_for_job(soft, |view| view.groups[0].saved > 0);
+    // Somebody pays the full price, and there is no other machine.
+    let firm: JobId = network.submit(
+        "firm.toml",
+        "name = \"firm\"\n[[task]]\nname = \"firm\"\nruntime = \"container\"\nprogram = \"image.tar\"\n\
+         [task.container]\ncommand = [\"sh\", \"-c\", \"sleep 20\"]\n",
+    );
+    let _firm_keys = network.attend(firm);
+    network.wait_for_job(firm, |view| view.summary.running == 1);
+    network.start_worker_with(&url, &options, &[("DOCKER_HOST", &host)]);
+    let view = network.wait_for_job(soft, |view| view.summary.state.has_ended());
+    assert_eq!((&view.summary.state, view.market.moved), (&JobState::Done, 1), "{view:?}");
+    assert!(view.failures.is_empty(), "to be outbid is no failure: {view:?}");
+    let ended = view.workers.iter().find(|tally| tally.done == 1).expect("somebody ended it");
+    assert_eq!(ended.name, "worker-2", "it did not wait for the machine that it had to leave");
+    assert!(view.workers.iter().all(|tally| tally.earned.0 > 0), "what led to the checkpoint is paid too: {view:?}");
+    counted_in_two_lives(&network, soft);
+}
+
+#[test]
+fn a_program_that_never_stops_writing_is_saved_all_the_same() {
+    let podman = Podman::start();
+    let mut network = Network::start(0);
+    let url = network.url();
+    let options = ["--no-gpu", "--cpu-slots", "1", "--no-blender"];
+    let host = podman.host();
+    network.start_worker_with(&url, &options, &[("DOCKER_HOST", &host)]);
+    network.wait_for_workers(1);
+    std::fs::copy(podman.archive(), network.folder().join("image.tar")).expect("copied");
+    // In its first life it writes without a pause until it is ended; in its second it says what it found.
+    let script = "if [ -e /checkpoint/n ]; then cat /checkpoint/n > /out/found; exit 0; fi; \
+        n=0; while :; do n=$((n+1)); echo $n > /checkpoint/n; done";
+    let job = format!(
+        "name = \"endless\"\n[[task]]\nname = \"endless\"\nruntime = \"container\"\nprogram = \"image.tar\"\n\
+         [task.container]\ncommand = [\"sh\", \"-c\", {script:?}]\ncheckpoint = \"1s\"\n"
+    );
+    let job: JobId = network.submit("job.toml", &job);
+    let _attending = network.attend(job);
+    network.wait_for_job(job, |view| view.groups[0].saved > 0);
+    network.workers.remove(0).kill();
+    network.start_worker_with(&url, &options, &[("DOCKER_HOST", &host)]);
+    let view = network.wait_for_job(job, |view| view.summary.state.has_ended());
+    assert_eq!(view.summary.state, JobState::Done, "{view:?}");
+}
+
+#[test]
+fn a_program_that_will_not_go_is_made_to_when_its_owner_wants_the_machine() {
+    let podman = Podman::start();
+    let mut network = Network::start(0);
+    let url = network.url();
+    network.start_worker_with(
+        &url,
+        &["--no-gpu", "--cpu-slots", "1", "--no-blender"],
+        &[("DOCKER_HOST", &podman.host())],
+    );
+    network.wait_for_workers(1);
+    std::fs::copy(podman.archive(), network.folder().join("image.tar")).expect("copied");
+    // It hears that it should end, says so, and goes on for ever.
+    let script = "trap 'echo I was asked' TERM; echo I am here; while :; do sleep 0.1; done";
+    let job = format!(
+        "name = \"stay\"\n[[task]]\nname = \"stay\"\nruntime = \"container\"\nprogram = \"image.tar\"\n\
+         [task.container]\ncommand = [\"sh\", \"-c\", {script:?}]\n"
+    );
+    let job: JobId = network.submit("job.toml", &job);
+    let _attending = network.attend(job);
+    let says = |words: &str| network.run(&["job", "logs", &job.to_string()]).succeeded().stdout.contains(words);
+    while !says("I am here") {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    network.run(&["worker", "pause", "0"]).succeeded();
+    said(&network, "device 0 was free after");
+    assert_eq!(podman.containers(), 0, "free means that nothing of it is there");
+    network.wait_for_job(job, |view| view.summary.running == 0);
+    assert!(says("I was asked"), "it was asked before it was made to");
 }

@@ -27,7 +27,9 @@ pub async fn perform(client: &Client, args: &Args) -> Result<ExitCode> {
     let new: NewPassphrase =
         client.put_in(&format!("/accounts/{}/passphrase", entry.id), &serde_json::json!({})).await?;
     say(format!(
-        "the new passphrase of {}; its second factor is off and its sessions have ended. Hand it on, to be changed at once:",
+        "the new passphrase of {}, which is its only way in now: its sessions have ended, its second factor is off, its tokens, \
+         passkeys and webhooks are gone, and its wallets do not sign in until they are linked again. Hand it on, to be changed \
+         at once:",
         words::plain(&entry.name)
     ));
     data(&new.passphrase)?;
