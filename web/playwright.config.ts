@@ -6,8 +6,7 @@ export default defineConfig({
   workers: 1,
   fullyParallel: false,
   forbidOnly: true,
-  // Real processes on a machine that others use too: a second try tells a machine that stood still from a defect.
-  retries: 1,
+  retries: 0,
   timeout: 240_000,
   expect: { timeout: 60_000 },
   reporter: [["list"]],

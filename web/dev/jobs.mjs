@@ -124,17 +124,18 @@ export function receipts(id) {
       const platform = share(after) - share(before);
       const hash = number.toString(16).padStart(64, "a");
       const facts = {
-        version: 1,
+        version: 3,
         hub: HUB,
         order: null,
         job: "c".repeat(64),
         task: { job: id, group: 0, index: Number(/\[(\d+)\]/.exec(one.task)[1]) },
         number,
         previous,
-        placement: { worker: `${one.worker}`.repeat(64), provider: null, device: "nvidia", class: "nvidia-wgsl-20GiB", per_second: "0.0001", market: { mode: "posted", tier: "on-demand" }, why: one.why },
+        placement: { worker: `${one.worker}`.repeat(64), provider: null, runtime: "wgsl", resumed: false, device: "nvidia", class: "nvidia-wgsl-20GiB", per_second: "0.0001", market: { mode: "posted", tier: "on-demand" }, why: one.why },
+        owners: [],
         meter: { placed: one.started_at, finished: one.ended_at, ran: Number(ran) },
         price: { hold: "0.01", gross: gln(gross), share_points: 1500, sum_before: gln(before), sum_after: gln(after) },
-        commitment: { claim: { attempt: one.attempt, output: "b".repeat(64), pieces: 1, root: "d".repeat(64), ran: Number(ran) } },
+        commitment: { claim: { attempt: one.attempt, output: "b".repeat(64), ran: Number(ran) } },
         check: "Exact",
         draw: { round: { number: 3, root: "", count: 9, place: number, path: [] }, source: { chain: "00" }, seed: "e".repeat(64), record: { good: 41, bad: 0, stake: "100", exposure: "0.8" }, rate: 52_000, selected: number % 5 === 0 || refuted, piece: 0 },
         audit: number % 5 === 0 || refuted ? { jurors: [{ key: "1", gone: false }, { key: "2", gone: false }], answers: [{ auditor: "1", side: refuted ? "alone" : "claim", distance: 0 }], sample: 0, polls: [], referee: null } : null,

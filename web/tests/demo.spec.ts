@@ -58,9 +58,6 @@ class Demo {
   }
 }
 
-// On a busy machine the demo's last act sometimes fails (the court did not decide in time, for one): its words say why.
-test.describe.configure({ retries: 2 });
-
 test("a newcomer opens the demo's link and reads what ran where, what it cost and why it can be believed", async ({ browser }) => {
   test.setTimeout(600_000);
   const demo = new Demo();

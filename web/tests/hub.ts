@@ -61,10 +61,10 @@ export class Hub {
       });
   }
 
-  /** Kills one worker without notice; the network starts another in its place. */
-  killWorker(): void {
-    const worker = this.children().find(({ command }) => command.includes("share"));
-    if (!worker) throw new Error("the network has no worker to kill");
+  /** Kills a worker without notice; the network starts another in its place. */
+  killWorker(name: string): void {
+    const worker = this.children().find(({ command }) => command.includes("share") && command.includes(name));
+    if (!worker) throw new Error(`the network has no ${name} to kill`);
     process.kill(worker.pid, "SIGKILL");
   }
 

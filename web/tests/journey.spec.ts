@@ -1,22 +1,26 @@
 // What a newcomer does, from signing up to signing out, in a real browser against a real network.
-import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { copyFileSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { expect, type Page, test } from "@playwright/test";
+import { expect, type Locator, type Page, test } from "@playwright/test";
+import { addressOf, dropOnto, newcomer, tabTo } from "./doing";
 import { Hub } from "./hub";
 import { totp } from "./keys";
-import { complaints, expectToFit, expectUsable, picture } from "./looking";
+import { complaints, expectToFit, expectUsable, expectWhole, picture } from "./looking";
 
 const EXAMPLES = resolve(import.meta.dirname, "../../examples");
 const NAME = "orchard";
 const PASSPHRASE = "stubble gleaned at dusk";
-const TASKS = 16;
-/** Where primes are looked for: so far away that a task takes a second or two. */
+const TASKS = 40;
+/** Where primes are looked for: so far away that a task takes about a second. */
 const [FAR, LESS_FAR] = ["40000000", "30000000"];
 
 const hub = new Hub();
 let page: Page;
 let said: string[];
 let job = "";
+/** The page of the machine that is shared. */
+let machine = "";
 
 test.describe.configure({ mode: "serial" });
 
@@ -98,13 +102,19 @@ test("the faucet fills a new wallet", async () => {
 
 test("a dropped folder becomes a quote with three choices, and then a job", async () => {
   await page.goto(`${hub.url}/jobs/new`);
-  await page.getByLabel("Folder", { exact: true }).setInputFiles(jobFolder());
+  await dropOnto(page, page.locator(".drop"), [jobFolder()]);
   await expect(page.getByRole("textbox", { name: "Job file" })).toHaveValue(/primes\.wasm/);
   await expect(page.getByText("1 file of it will be sent")).toBeVisible();
   await page.getByRole("button", { name: "See the price" }).click();
   for (const choice of ["Cheap", "Balanced", "Fast"]) await expect(page.getByRole("radio", { name: new RegExp(choice) })).toBeVisible();
   await picture(page, "quote");
   await expectUsable(page, "quote");
+  // Whoever looks at the wallet meanwhile finds the job again.
+  await page.getByRole("link", { name: "Wallet", exact: true }).click();
+  await expect(page.getByRole("heading", { name: "Wallet" })).toBeVisible();
+  await page.getByRole("link", { name: "New job", exact: true }).click();
+  await expect(page.getByText("1 file of it will be sent")).toBeVisible();
+  await page.getByRole("button", { name: "See the price" }).click();
   await page.getByRole("radio", { name: /Fast/ }).check();
   await page.getByRole("button", { name: "Pay and run" }).click();
   await expect(page).toHaveURL(/\/jobs\/\d+$/);
@@ -112,16 +122,25 @@ test("a dropped folder becomes a quote with three choices, and then a job", asyn
   await expect(page.getByRole("heading", { name: "primes" })).toBeVisible();
 });
 
+/** The worker that has begun one of the job's tasks last, by the hub's word. */
+async function busyWorker(): Promise<string> {
+  const answer = await page.request.get(`${hub.url}/api/v1${job}/attempts`);
+  const { items } = (await answer.json()) as { items: { state: string; second: boolean; started_at: number; worker_name: string }[] };
+  const running = items.filter(({ state, second }) => state === "running" && !second).sort((one, other) => other.started_at - one.started_at);
+  if (!running[0]) throw new Error("no worker has begun a task");
+  return running[0].worker_name;
+}
+
 test("the job is watched while it runs, and a killed worker costs one task, not the job", async () => {
   await page.evaluate(() => Object.assign(window, { neverReloaded: true }));
   const running = page.locator(".why", { hasText: "running" }).first();
   await expect(running).toBeVisible();
   await picture(page, "job-running");
-  // A worker that checks another's result at that moment takes nothing of this job with it: then the next one is killed.
+  // A worker that has begun one of the job's tasks takes it with it, unless the task was done in that very moment: then the next is killed.
   await expect(async () => {
-    hub.killWorker();
+    hub.killWorker(await busyWorker());
     await expect(page.getByRole("heading", { name: "What failed, and what came of it" })).toBeVisible({ timeout: 5_000 });
-  }).toPass({ timeout: 30_000 });
+  }).toPass({ timeout: 60_000 });
   await expect(page.getByText("worker left").first()).toBeVisible();
   await expect(page.locator(".page-head .pill", { hasText: "done" })).toBeVisible({ timeout: 180_000 });
   await expect(page.locator(".figure", { hasText: "Done" })).toContainText(`100 % of ${TASKS} tasks`);
@@ -166,18 +185,78 @@ test("the invoice says what it cost", async () => {
   expect(readFileSync(path, "utf8")).toMatch(/^job,name,/);
 });
 
-test("a token makes a machine one's own, and its owner sees what it earns", async () => {
+test("what is in escrow can be sent to an address, once that was confirmed", async () => {
+  await page.goto(`${hub.url}/wallet`);
+  const bed = page.getByRole("region", { name: "Withdraw" });
+  // What the first job did not use has to come back before it can be sent anywhere.
+  await expect(page.locator(".figure", { hasText: "Deposited" })).toContainText(/[1-9]/);
+  await bed.getByLabel("Amount").fill("0.001");
+  await bed.getByLabel("To another address, optional").fill("0x12");
+  await expect(bed.getByText("40 hexadecimal digits")).toBeVisible();
+  await expect(bed.getByRole("button", { name: "Withdraw", exact: true })).toBeDisabled();
+  await bed.getByLabel("To another address, optional").fill("0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD");
+  await bed.getByRole("button", { name: "Withdraw", exact: true }).click();
+  await expectUsable(page, "a question before money goes away");
+  await page.getByRole("button", { name: "Send it" }).click();
+  await expect(bed.getByRole("alert")).toContainText("is not an address");
+  // Another wish has another key, whatever became of the one before.
+  const somebody = addressOf(7);
+  await bed.getByLabel("To another address, optional").fill(somebody);
+  await bed.getByRole("button", { name: "Withdraw", exact: true }).click();
+  await expect(page.getByRole("dialog")).toContainText(somebody);
+  await page.getByRole("button", { name: "Send it" }).click();
+  await expect(page.getByText("Withdraw: done.")).toBeVisible();
+  await expect(page.getByRole("table", { name: "Movements" }).getByText("Withdrawn").first()).toBeVisible();
+});
+
+test("what the hub keeps for jobs is listed, and can be removed", async () => {
+  await page.goto(`${hub.url}/files`);
+  await expect(page.getByText("You have pushed no dataset")).toBeVisible();
+  await page.getByRole("button", { name: "Of jobs too" }).click();
+  const rows = page.getByRole("table", { name: "Datasets" }).locator("tbody tr");
+  await expect(rows.first()).toContainText(/read by jobs|made by a job/);
+  const before = await rows.count();
+  await rows.first().getByRole("button", { name: /^Remove the dataset/ }).click();
+  // A result that is still checked by others needs it, and the page says so.
+  await expect(async () => {
+    await page.getByRole("button", { name: "Remove it" }).click();
+    await expect(page.getByText("The dataset is removed.")).toBeVisible({ timeout: 2000 });
+  }).toPass();
+  await (before > 1 ? expect(rows).toHaveCount(before - 1) : expect(page.getByText("Nothing is kept for you")).toBeVisible());
+});
+
+test("a token is made, shown once, and revoked", async () => {
   await page.goto(`${hub.url}/account/tokens`);
-  await page.getByLabel("What it is for").fill("my machine");
-  await page.getByRole("checkbox", { name: /^Provide/ }).check();
+  await page.getByLabel("What it is for").fill("notebook");
   await page.getByRole("button", { name: "Make the token" }).click();
-  const token = await page.locator(".notice code").innerText();
-  expect(token).toMatch(/^glt_/);
-  const file = join(hub.folder, "token");
-  writeFileSync(file, token, { mode: 0o600 });
-  hub.share("attic", file);
+  await expect(page.locator(".notice code")).toHaveText(/^glt_/);
+  await page.getByRole("button", { name: "I have it" }).click();
+  await page.getByRole("row", { name: /notebook/ }).getByRole("button", { name: "Revoke" }).click();
+  await expect(page.getByText("The token is revoked. It stops working at once.")).toBeVisible();
+});
+
+test("a machine is shared by the commands that the page shows, and its owner sees what it earns", async () => {
   await page.goto(`${hub.url}/machines`);
+  await page.getByRole("button", { name: "Share a machine" }).click();
+  await page.getByRole("button", { name: "Make the token" }).click();
+  const token = await page.locator("code.token").innerText();
+  expect(token).toMatch(/^glt_/);
+  await expectUsable(page, "how a machine is shared");
+  await picture(page, "share-a-machine");
+  const commands = await page.locator(".steps .command code").allInnerTexts();
+  const [keep, share] = [commands.find((one) => one.includes("umask")) ?? "", commands.find((one) => one.startsWith("gleaner share")) ?? ""];
+  expect(commands.filter((one) => one !== token).join()).not.toContain(token);
+  // As somebody would at a shell: the command, and then what is pasted.
+  execFileSync("bash", ["-c", keep], { input: `${token}\n`, env: { ...process.env, HOME: hub.folder } });
+  const file = share.replace(/^.* --account-token-file ~/, hub.folder);
+  expect(share).toContain(`--hub ${hub.url} `);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  hub.share("attic", file);
+  await page.getByRole("button", { name: "Close" }).click();
   await expect(page.getByRole("link", { name: "attic" })).toBeVisible();
+  machine = (await page.getByRole("link", { name: "attic" }).getAttribute("href")) ?? "";
+  await page.goto(`${hub.url}/account/tokens`);
+  await expect(page.getByRole("row", { name: /share a machine/ }).getByRole("cell", { name: "provide", exact: true })).toBeVisible();
   await page.goto(`${hub.url}/jobs/new`);
   await page.getByLabel("Folder", { exact: true }).setInputFiles(jobFolder());
   // Results that are known need no run, so that this is another job.
@@ -200,6 +279,123 @@ test("a machine is paused and resumed from the page", async () => {
   await expect(machine.getByText("ready", { exact: true })).toBeVisible();
 });
 
+/** Presses a button that sets something, and waits for the hub's answer: who leaves the page before takes the request back. */
+async function answered(button: Locator): Promise<void> {
+  const answer = page.waitForResponse((response) => response.request().method() !== "GET" && response.url().includes("/machines/"));
+  await button.click();
+  expect((await answer).ok()).toBe(true);
+}
+
+test("a machine's price and hours are set from the page, and the machine follows", async () => {
+  await page.goto(`${hub.url}${machine}`);
+  const price = page.getByRole("region", { name: "Price" });
+  await price.getByRole("button", { name: "My own" }).click();
+  await price.getByLabel("Price for an hour of one slot").fill("much");
+  await expect(price.getByRole("button", { name: "Set the price" })).toBeDisabled();
+  await price.getByLabel("Price for an hour of one slot").fill("0.72");
+  await price.getByRole("button", { name: "Set the price" }).click();
+  await expect(page.getByText("The machine will follow within a minute.")).toBeVisible();
+  const hours = page.getByRole("region", { name: "Schedule" });
+  await hours.getByLabel("Hours in which it is shared").fill("00:00-12:00, 12:00-00:00");
+  await answered(hours.getByRole("button", { name: "Set the hours" }));
+  // What is shown is what the machine says is in force, not what was typed.
+  await page.goto(`${hub.url}/machines`);
+  const own = page.getByRole("listitem").filter({ has: page.getByRole("link", { name: "attic" }) });
+  await expect(own.getByText("Asks 0.72 GLN/h")).toBeVisible();
+  await expect(async () => {
+    await page.goto(`${hub.url}${machine}`);
+    await expect(hours.getByLabel("Hours in which it is shared")).toHaveValue(/00:00-12:00/, { timeout: 1000 });
+  }).toPass();
+  await price.getByRole("button", { name: "What the market asks" }).click();
+  await answered(price.getByRole("button", { name: "Set the price" }));
+  await page.goto(`${hub.url}/machines`);
+  await expect(own.getByText("(what the market asks)")).toBeVisible();
+});
+
+/** A folder with a job file that has blanks, the program that it runs, and something that nobody should get. */
+function templateFolder(): string {
+  const folder = join(hub.folder, "count-words");
+  mkdirSync(folder, { recursive: true });
+  copyFileSync(join(EXAMPLES, "graph/words.wasm"), join(folder, "words.wasm"));
+  writeFileSync(join(folder, "private.txt"), "not for everybody");
+  const file = `name = "words"
+
+[budget]
+price_max = "{{price}}"
+time_max = "10m"
+
+[[task]]
+name = "split"
+runtime = "wasm"
+program = "words.wasm"
+each = "0..{{parts - 1}}"
+args = ["split", "{index}", "{{parts}}"]
+input = [{ name = "text", file = "{{text}}" }]
+
+[[task]]
+name = "count"
+runtime = "wasm"
+program = "words.wasm"
+each = "0..{{parts - 1}}"
+args = ["count"]
+input = [{ name = "part", from = "split", same_index = true }]
+`;
+  writeFileSync(join(folder, "job.toml"), file);
+  return folder;
+}
+
+test("a template with files and a picture is published, run by somebody else, and removed", async ({ browser }) => {
+  await page.goto(`${hub.url}/catalogue/publish`);
+  await dropOnto(page, page.locator(".drop"), [templateFolder()]);
+  await expect(page.getByText("1 file will be published")).toContainText("words.wasm");
+  await expect(page.getByRole("group", { name: "{{text}}" }).getByLabel("Takes")).toHaveValue("file");
+  await expect(page.getByRole("group", { name: "{{price}}" }).getByLabel("Takes")).toHaveValue("amount");
+  await page.getByRole("group", { name: "{{parts}}" }).getByLabel("Default, optional").fill("3");
+  await page.getByRole("group", { name: "{{price}}" }).getByLabel("Default, optional").fill("0.5 GLN");
+  await page.getByLabel("Name", { exact: true }).fill("ab");
+  await expect(page.getByText("3 to 40 small letters")).toBeVisible();
+  await page.getByLabel("Name", { exact: true }).fill("count-words");
+  await page.getByLabel("Title", { exact: true }).fill("Words of a text");
+  await page.getByLabel("What it does, in a sentence").fill("Counts the words of a text that you bring.");
+  await page.getByLabel("Picture, optional").setInputFiles(resolve(import.meta.dirname, "../../catalogue/words.png"));
+  await expectUsable(page, "publish");
+  await picture(page, "publish-filled");
+  await page.getByRole("button", { name: "Publish", exact: true }).click();
+  await expect(page).toHaveURL(/\/catalogue\/count-words$/);
+  await expect(page.getByRole("heading", { name: "Words of a text" })).toBeVisible();
+  await expect(page.locator("img.template-picture")).toHaveJSProperty("complete", true);
+  // What was sent for it is not left among the account's own files.
+  await page.goto(`${hub.url}/files`);
+  await expectWhole(page);
+  await expect(page.getByText(/^publish-/)).toHaveCount(0);
+
+  const other = await newcomer(browser, hub.url, "meadow");
+  const theirs = complaints(other);
+  await other.goto(`${hub.url}/catalogue`);
+  await other.getByRole("link", { name: "Words of a text" }).click();
+  await expect(other.getByRole("button", { name: "Remove" })).toHaveCount(0);
+  await expect(other.getByLabel("Parts, optional")).toHaveValue("3");
+  await other.getByRole("button", { name: "See the price" }).click();
+  await expect(other.getByText("This is needed")).toBeVisible();
+  await other.getByLabel("Text", { exact: true }).setInputFiles(join(EXAMPLES, "graph/to-autumn.txt"));
+  await other.getByRole("button", { name: "See the price" }).click();
+  await expect(other.getByRole("textbox", { name: "Job file" })).toHaveValue(/count-words-files\/to-autumn\.txt/);
+  await other.getByRole("button", { name: "See the price" }).click();
+  await other.getByRole("button", { name: "Pay and run" }).click();
+  await expect(other.locator(".page-head .pill", { hasText: "done" })).toBeVisible({ timeout: 180_000 });
+  await other.goto(`${other.url()}/results`);
+  await expect(other.locator("pre.preview").first()).toContainText(/\w/);
+  expect(theirs).toEqual([]);
+  await other.context().close();
+
+  await page.goto(`${hub.url}/catalogue/count-words`);
+  await page.getByRole("button", { name: "Remove" }).click();
+  await page.getByRole("button", { name: "Remove it" }).click();
+  await expect(page).toHaveURL(/\/catalogue$/);
+  await expect(page.getByText("Words of a text is not in the catalogue any more.")).toBeVisible();
+  await expect(page.getByRole("link", { name: "Words of a text" })).toHaveCount(0);
+});
+
 test("the page survives a restart of the hub without a reload", async () => {
   await page.goto(`${hub.url}/jobs`);
   await expect(page.locator(".rail .standing")).toHaveText("live");
@@ -213,25 +409,30 @@ test("the page survives a restart of the hub without a reload", async () => {
   said.splice(0, said.length, ...said.filter((text) => !/WebSocket|ERR_CONNECTION|Failed to load|ERR_/.test(text)));
 });
 
-const PLACES = ["/", "/market", "/catalogue", "/catalogue/publish", "/jobs", "/jobs/new", "/files", "/wallet", "/machines", "/earnings", "/account", "/account/tokens", "/account/sessions", "/account/log"];
+const PLACES = ["/", "/market", "/catalogue", "/catalogue/publish", "/jobs", "/jobs/new", "/files", "/wallet", "/machines", "/earnings", "/account", "/account/tokens", "/account/sessions", "/account/log", "/catalogue/primes", "/no-such-page"];
+/** What only those see who have not signed in. */
+const DOORS = ["/sign-in", "/sign-up", "/welcome"];
 
 for (const [view, settings] of [
   ["day", { colorScheme: "light", width: 1360, height: 860 }],
   ["night", { colorScheme: "dark", width: 1360, height: 860 }],
   ["phone", { colorScheme: "light", width: 390, height: 844 }],
 ] as const)
-  test(`every page is usable by ${view}`, async () => {
+  test(`every page is usable by ${view}`, async ({ browser }) => {
     await page.emulateMedia({ colorScheme: settings.colorScheme, reducedMotion: "reduce" });
     await page.setViewportSize({ width: settings.width, height: settings.height });
     const parts = ["", "/timeline", "/results", "/logs", "/cost", "/receipts"].map((part) => `${job}${part}`);
-    for (const path of [...PLACES, ...parts]) {
-      await page.goto(`${hub.url}${path}`, { waitUntil: "networkidle" });
-      await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
-      const name = path === "/" ? "network" : path.slice(1).replaceAll("/", "-");
-      await picture(page, `${name}-${view}`);
-      await expectUsable(page, `${path} by ${view}`);
-      await expectToFit(page, `${path} by ${view}`);
+    const stranger = await (await browser.newContext({ viewport: page.viewportSize(), colorScheme: settings.colorScheme, reducedMotion: "reduce" })).newPage();
+    const visits = [...PLACES, machine, ...parts].map((path) => [page, path] as const);
+    for (const [visitor, path] of [...visits, ...DOORS.map((door) => [stranger, door] as const)]) {
+      await visitor.goto(`${hub.url}${path}`, { waitUntil: "networkidle" });
+      await expect(visitor.getByRole("heading", { level: 1 })).toBeAttached();
+      const name = path === "/" ? "network" : path === machine ? "machine" : path.slice(1).replaceAll("/", "-");
+      await picture(visitor, `${name}-${view}`);
+      await expectUsable(visitor, `${path} by ${view}`);
+      await expectToFit(visitor, `${path} by ${view}`);
     }
+    await stranger.context().close();
     await page.setViewportSize({ width: 1360, height: 860 });
   });
 
@@ -245,6 +446,28 @@ test("the keyboard is enough", async () => {
   await page.keyboard.type("market");
   await page.keyboard.press("Enter");
   await expect(page.getByRole("heading", { name: "Market" })).toBeVisible();
+});
+
+test("a job is submitted with the keyboard alone", async () => {
+  await page.goto(hub.url);
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("catalogue");
+  await page.keyboard.press("Enter");
+  await tabTo(page, page.getByRole("link", { name: "Count primes" }));
+  await page.keyboard.press("Enter");
+  await tabTo(page, page.getByRole("button", { name: "See the price" }));
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("heading", { name: "New job" })).toBeVisible();
+  await tabTo(page, page.getByRole("button", { name: "See the price" }));
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("radio", { name: /Balanced/ })).toBeVisible();
+  await tabTo(page, page.getByRole("radio", { name: /Balanced/ }));
+  await page.keyboard.press("ArrowLeft");
+  await expect(page.getByRole("radio", { name: /Cheap/ })).toBeChecked();
+  await tabTo(page, page.getByRole("button", { name: "Pay and run" }));
+  await page.keyboard.press("Enter");
+  await expect(page).toHaveURL(/\/jobs\/\d+$/);
+  await expect(page.locator(".page-head .pill", { hasText: "done" })).toBeVisible({ timeout: 180_000 });
 });
 
 test("two-factor is turned on with a code, and asked for at the next sign-in", async () => {

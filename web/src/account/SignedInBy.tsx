@@ -2,7 +2,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import * as hub from "../api/hub";
-import { words } from "../api/http";
+import { Refusal, words } from "../api/http";
 import type { Session } from "../api/views";
 import * as queries from "../api/queries";
 import { say } from "../app/toast";
@@ -230,11 +230,11 @@ function Wallets() {
           </ul>
         )}
       </Answer>
-      {linking.error ? <Trouble error={new Error(walletWords(linking.error))} /> : null}
+      {linking.error ? <Trouble error={linking.error instanceof Refusal ? linking.error : new Error(walletWords(linking.error))} /> : null}
       <button type="button" className="button" disabled={!ethereum() || linking.isPending} onClick={() => linking.mutate()}>
         Link a wallet
       </button>
-      {ethereum() ? null : <p className="small soft">This browser has no Ethereum wallet.</p>}
+      {ethereum() ? null : <p className="small soft apart">This browser has no Ethereum wallet.</p>}
     </Bed>
   );
 }

@@ -2,13 +2,14 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import * as hub from "../api/hub";
 import { words } from "../api/http";
-import type { Scope, Scopes, TokenView } from "../api/views";
+import type { Scope, TokenView } from "../api/views";
 import * as queries from "../api/queries";
 import { say } from "../app/toast";
 import { parseAmount } from "../format/amount";
 import { type Column, DataTable } from "../ui/DataTable";
 import { Answer, Bed, Copy, Empty, Field, Trouble } from "../ui/parts";
 import { When } from "../ui/words";
+import { scopeWords } from "./scopes";
 
 const SCOPES: [Scope, string, string][] = [
   ["read", "Read", "see your jobs, files, machines and money"],
@@ -64,12 +65,6 @@ export function Tokens() {
       <Make onMade={setMade} />
     </div>
   );
-}
-
-/** What a token may do, in words. */
-export function scopeWords(scopes: Scopes, spent: string): string {
-  const may = [scopes.read ? "read" : "", scopes.submit ? "submit" : "", scopes.spend !== undefined ? `spend ${scopes.spend} GLN (${spent} so far)` : "", scopes.provide ? "provide" : ""];
-  return may.filter(Boolean).join(", ");
 }
 
 function Once({ token, onDone }: { token: string; onDone: () => void }) {

@@ -2,7 +2,15 @@ import { describe, expect, it } from "vitest";
 import { fromBytes, toBytes } from "./base64url";
 import { optionsOf } from "./passkey";
 import { modules } from "./qr";
+import { scopeWords } from "./scopes";
 import { strength } from "./strength";
+
+describe("what a token may do", () => {
+  it("says of spending only where a limit is set", () => {
+    expect(scopeWords({ read: false, submit: false, provide: true, spend: null }, "0")).toBe("provide");
+    expect(scopeWords({ read: true, submit: true, spend: "5" }, "1.5")).toBe("read, submit, spend 5 GLN (1.5 so far)");
+  });
+});
 
 describe("bytes in addresses", () => {
   it("read back what they write, of any length", () => {

@@ -83,8 +83,9 @@ export const wallet = () => ask<views.DeskWallet>("/desk/wallet");
 export const fillWallet = (key: string) => ask<unknown>("/desk/wallet/faucet", post({}, { "idempotency-key": key }));
 export const deposit = (amount: string, key: string) =>
   ask<unknown>("/desk/wallet/deposit", post({ amount }, { "idempotency-key": key }));
-export const withdraw = (amount: string, key: string) =>
-  ask<unknown>("/desk/wallet/withdraw", post({ amount }, { "idempotency-key": key }));
+/** Takes money out of escrow: into the account's own wallet, or to an address. */
+export const withdraw = (amount: string, key: string, to?: string) =>
+  ask<unknown>("/desk/wallet/withdraw", post({ amount, ...(to ? { to } : {}) }, { "idempotency-key": key }));
 export const walletHistory = () => ask<views.Page<views.WalletLine>>("/desk/wallet/history");
 export const invoices = (cursor?: string | null) =>
   ask<views.Page<views.Invoice>>(`/desk/invoices${question({ cursor })}`);
@@ -94,6 +95,8 @@ export const invoicesAddress = () => address("/desk/invoices.csv");
 
 export const files = () => ask<views.Page<views.FileTree>>("/files");
 export const removeFiles = (name: string) => ask<unknown>(`/files/${part(name)}`, remove);
+export const datasets = (cursor?: string | null) => ask<views.Page<views.DatasetView>>(`/datasets${question({ cursor })}`);
+export const removeDataset = (root: string) => ask<unknown>(`/datasets/${part(root)}/remove`, post());
 
 /** How many bytes of a file the hub has already. */
 export async function arrived(name: string, path: string, modified: number): Promise<number> {
@@ -127,9 +130,11 @@ export interface Piece {
 
 // Machines
 
-export const machines = () => ask<views.Page<views.MachineView>>("/machines");
-export const earnings = (worker: number, from: number, to: number) =>
-  ask<views.EarningsView>(`/machines/${worker}/earnings${question({ from, to })}`);
+export const machines = (cursor?: string | null) =>
+  ask<views.Page<views.MachineView>>(`/machines${question({ cursor, limit: 200 })}`);
+/** Hours of a machine, oldest first. One page has room for more than a year of them. */
+export const earnings = (worker: number, from: number, to: number, cursor?: string | null) =>
+  ask<views.EarningsView>(`/machines/${worker}/earnings${question({ from, to, cursor, limit: 10_000 })}`);
 export const setMachine = (worker: number, settings: { price?: string; hours?: string }) =>
   ask<unknown>(`/machines/${worker}/settings`, { method: "PUT", json: settings });
 export const pause = (worker: number) => ask<unknown>(`/machines/${worker}/pause`, post());
@@ -159,9 +164,11 @@ export interface WorkersAsked {
 
 // The catalogue
 
-export const catalogue = () => ask<views.Page<views.Template>>("/catalogue");
+export const catalogue = (kind: string, cursor?: string | null) =>
+  ask<views.Page<views.Template>>(`/catalogue${question({ kind, cursor })}`);
 export const template = (name: string) => ask<views.Template>(`/catalogue/${part(name)}`);
-export const publish = (wanted: unknown) => ask<views.Template>("/catalogue", post(wanted));
+export const publish = (wanted: views.Publication) => ask<views.Template>("/catalogue", post(wanted));
+export const unpublish = (name: string) => ask<unknown>(`/catalogue/${part(name)}`, remove);
 export const render = (name: string, inputs: Record<string, unknown>) =>
   ask<views.Rendered>(`/catalogue/${part(name)}/render`, post({ inputs }));
 

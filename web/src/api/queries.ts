@@ -2,9 +2,18 @@
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import * as hub from "./hub";
 import { setCsrf } from "./http";
+import { everyPage } from "./pages";
+import type { Invoice } from "./views";
 
 /** How long an answer counts as fresh while live events keep it so. */
 const LIVE_MS = 30_000;
+/** How often is asked whether an invoice is final. */
+const SETTLING_MS = 5000;
+
+/** Whether an invoice will still change. */
+export function isOpen(invoice: Invoice): boolean {
+  return invoice.paid === null && invoice.state !== "lost";
+}
 
 export const session = queryOptions({
   queryKey: ["session"],
@@ -32,33 +41,29 @@ export const job = ofJob("view", hub.job);
 export const explain = ofJob("explain", hub.explain);
 export const attempts = ofJob("attempts", hub.attempts);
 
-/** The most pages of results that are looked at. */
-const PAGES_MAX = 10;
-
 /** The results of a job, as far as a page can show them. */
 export const results = ofJob("results", async (id) => {
-  const first = await hub.results(id);
-  const found = { items: [...first.items], pictures: [...first.pictures], more: false };
-  for (let next = first.next, pages = 1; next; pages++) {
-    if (pages === PAGES_MAX) return { ...found, more: true };
-    const page = await hub.results(id, next);
-    found.items.push(...page.items);
-    found.pictures.push(...page.pictures);
-    next = page.next;
-  }
-  return found;
+  const { pages, more } = await everyPage((cursor) => hub.results(id, cursor));
+  return { items: pages.flatMap((page) => page.items), pictures: pages.flatMap((page) => page.pictures), more };
 });
 
 export const machines = queryOptions({
   queryKey: ["machines"],
-  queryFn: hub.machines,
+  queryFn: async () => {
+    const { pages, more } = await everyPage(hub.machines);
+    return { items: pages.flatMap((page) => page.items), more };
+  },
   staleTime: 5000,
   refetchInterval: 15_000,
 });
 export const earnings = (worker: number, days: number) =>
   queryOptions({
     queryKey: ["earnings", worker, days],
-    queryFn: () => hub.earnings(worker, Date.now() - days * 86_400_000, Date.now()),
+    queryFn: async () => {
+      const to = Date.now();
+      const { pages, more } = await everyPage((cursor) => hub.earnings(worker, to - days * 86_400_000, to, cursor));
+      return { items: pages.flatMap((page) => page.items), more };
+    },
     staleTime: 60_000,
   });
 
@@ -81,14 +86,37 @@ export const workers = (asked: hub.WorkersAsked) =>
     staleTime: LIVE_MS,
   });
 
-export const catalogue = queryOptions({ queryKey: ["catalogue"], queryFn: hub.catalogue, staleTime: 60_000 });
+export const catalogue = (kind: string) =>
+  infiniteQueryOptions({
+    queryKey: ["catalogue", "of", kind],
+    queryFn: ({ pageParam }) => hub.catalogue(kind, pageParam),
+    initialPageParam: null as string | null,
+    getNextPageParam: (last) => last.next,
+    staleTime: 60_000,
+  });
 export const template = (name: string) =>
-  queryOptions({ queryKey: ["catalogue", name], queryFn: () => hub.template(name), staleTime: 60_000 });
+  queryOptions({ queryKey: ["catalogue", "one", name], queryFn: () => hub.template(name), staleTime: 60_000 });
 
 export const wallet = queryOptions({ queryKey: ["wallet"], queryFn: hub.wallet, staleTime: 5000 });
 export const walletHistory = queryOptions({ queryKey: ["wallet", "history"], queryFn: hub.walletHistory, staleTime: 5000 });
-export const invoices = queryOptions({ queryKey: ["invoices"], queryFn: () => hub.invoices(), staleTime: 10_000 });
+export const invoices = infiniteQueryOptions({
+  queryKey: ["invoices"],
+  queryFn: ({ pageParam }) => hub.invoices(pageParam),
+  initialPageParam: null as string | null,
+  getNextPageParam: (last) => last.next,
+  staleTime: 10_000,
+  // A job that has ended is settled a while later, and no event tells of that.
+  refetchInterval: ({ state }) => (state.data?.pages.some(({ items }) => items.some(isOpen)) ? SETTLING_MS : false),
+});
 export const files = queryOptions({ queryKey: ["files"], queryFn: hub.files, staleTime: 5000 });
+export const datasets = queryOptions({
+  queryKey: ["datasets"],
+  queryFn: async () => {
+    const { pages, more } = await everyPage(hub.datasets);
+    return { items: pages.flatMap((page) => page.items), more };
+  },
+  staleTime: 5000,
+});
 
 export const tokens = queryOptions({ queryKey: ["account", "tokens"], queryFn: hub.tokens });
 export const sessions = queryOptions({ queryKey: ["account", "sessions"], queryFn: hub.sessions });

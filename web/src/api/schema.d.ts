@@ -153,7 +153,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Makes a token worthless */
+        /** Makes a token worthless, and removes webhooks that were made with it */
         delete: operations["revoke_token"];
         options?: never;
         head?: never;
@@ -291,7 +291,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Gives an account a new passphrase, turns its second factor off and ends its sessions */
+        /**
+         * Gives an account a new passphrase, which is its only way in from then on
+         * @description The second factor is off, sessions have ended, tokens, passkeys and webhooks are gone, and wallets do not sign in until they are linked again. What they have paid for stays the account's.
+         */
         post: operations["reset_passphrase"];
         delete?: never;
         options?: never;
@@ -1800,7 +1803,7 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Reserves what a submission may cost of what a token may spend; again, nothing more */
+        /** Reserves what a submission may cost of what a token may spend; again, only what it may cost more */
         put: operations["reserve_spending"];
         post?: never;
         /** Gives back what was reserved for something that was refused; what became a job stays counted */
@@ -1822,7 +1825,7 @@ export interface paths {
         put?: never;
         /**
          * Has requests sent to an address whenever something happens to a job
-         * @description Each request is a POST of a `WebhookMessage`, with `gleaner-signature: t=SECONDS,v1=HMAC`: HMAC-SHA256 with the secret over the seconds, a full stop and the body, in hexadecimal digits. An answer of 200 to 299 within ten seconds counts; otherwise it is tried again, for about a day.
+         * @description Each request is a POST of a `WebhookMessage`, with `gleaner-signature: t=SECONDS,v1=HMAC`: HMAC-SHA256 with the secret over the seconds, a full stop and the body, in hexadecimal digits. An answer of 200 to 299 within ten seconds counts; otherwise it is tried again, for about a day. An account's webhooks hear of its own jobs; one that was made with an API token, which needs the scopes `read` and `submit`, goes when the token does.
          */
         post: operations["make_webhook"];
         delete?: never;
@@ -2214,7 +2217,7 @@ export interface components {
         };
         /** @description What of a scene is rendered, and how. The program of the task is the scene's file, or a folder that has it. */
         BlenderFile: {
-            /** @description Exactly this build of Blender; without one, the one that most machines have. */
+            /** @description Exactly this build of Blender; without one, the one that most owners have. */
             build?: string | null;
             /** @description What computes. */
             device?: components["schemas"]["DeviceChoice"];
@@ -2714,6 +2717,13 @@ export interface components {
              * @description Until when it is kept, if not for good.
              */
             until_ms: number | null;
+        };
+        /** @description A page of a listing of datasets. */
+        DatasetsPage: {
+            /** @description The datasets: what was pushed, what jobs read, what they made; of each kind the newest first. */
+            items: components["schemas"]["DatasetView"][];
+            /** @description Where the next page starts, if there is more. */
+            next: string | null;
         };
         /** @description A page of deliveries. */
         DeliveriesPage: {
@@ -4334,7 +4344,7 @@ export interface components {
              * @description Who answered after the polls had not decided, in order: the platform's own workers, and jurors who had not answered
              *     yet, until two said the same.
              */
-            referees: components["schemas"]["WorkerKey"][];
+            referees: components["schemas"]["ReceiptReferee"][];
             /** @description Whose answers differed from the claim and from each other, in the order in which that was found. */
             rivals: components["schemas"]["WorkerKey"][];
             /**
@@ -4367,15 +4377,8 @@ export interface components {
             /** @description The attempt: no claim counts for another one. */
             attempt: components["schemas"]["AttemptId"];
             output: null | components["schemas"]["Hash"];
-            /**
-             * Format: int32
-             * @description The number of pieces that the output is made of.
-             */
-            pieces: number;
             /** @description For how long it ran. */
             ran: components["schemas"]["Micros"];
-            /** @description The root of the tree over those pieces. */
-            root: components["schemas"]["Hash"];
             /** @description The task. */
             task: components["schemas"]["TaskId"];
         };
@@ -4398,11 +4401,6 @@ export interface components {
         };
         /** @description The lot that decided whether a claim is checked. */
         ReceiptDraw: {
-            /**
-             * Format: int32
-             * @description The piece that is compared.
-             */
-            piece: number;
             /**
              * Format: int32
              * @description How many of a million claims of this worker are checked.
@@ -4441,6 +4439,11 @@ export interface components {
              */
             number: number;
             order: null | components["schemas"]["ReceiptOrder"];
+            /**
+             * @description The word of those who own the workers in it: the worker's, then the jurors' and the referees', each once. Of those
+             *     without an owner there is none.
+             */
+            owners: components["schemas"]["ReceiptOwned"][];
             /** @description Who was paid. */
             payout: components["schemas"]["ReceiptPayout"];
             /** @description Where the task ran, and why there. */
@@ -4493,6 +4496,18 @@ export interface components {
             id: components["schemas"]["Hash"];
             /** @description What the requester signed. */
             signed: components["schemas"]["SignedOrder"];
+            /** @description The Stake contract on it, by which owners sign for their workers. */
+            stake: components["schemas"]["Address"];
+        };
+        /**
+         * @description An owner's word that a worker is its own on the hub: its signature under the worker's key, the hub's account and the Stake
+         *     contract that the order names.
+         */
+        ReceiptOwned: {
+            /** @description The signature of its provider, which stands beside its key elsewhere. */
+            signature: components["schemas"]["HexBytes"];
+            /** @description The worker. */
+            worker: components["schemas"]["WorkerKey"];
         };
         /** @description Who was paid what. */
         ReceiptPayout: {
@@ -4512,6 +4527,10 @@ export interface components {
             /** @description The price agreed for a second. */
             per_second: components["schemas"]["Amount"];
             provider: null | components["schemas"]["Address"];
+            /** @description Whether it went on from a checkpoint, which may have been a wrong one of somebody else. */
+            resumed: boolean;
+            /** @description By what kind of program: some of them can tell machines apart. */
+            runtime: components["schemas"]["Runtime"];
             /** @description Why it was chosen, in words. */
             why: string;
             /** @description Who did it. */
@@ -4529,7 +4548,12 @@ export interface components {
          *     it comes out as it does when the sum is settled at once.
          */
         ReceiptPrice: {
-            /** @description The price of a second times the running time, rounded up, and at most the hold; what the requester would pay. */
+            /** @description What is withheld of it because the worker won auctions and did not start. */
+            bond: components["schemas"]["Amount"];
+            /**
+             * @description The price of a second times the running time, rounded up, at most the hold and less the bond; what the requester
+             *     would pay.
+             */
             gross: components["schemas"]["Amount"];
             /** @description What was set aside for the attempt: the most it may cost. */
             hold: components["schemas"]["Amount"];
@@ -4559,6 +4583,12 @@ export interface components {
             good: number;
             /** @description What a verdict would take of its owner's stake: a share of what the order has locked of it, once. */
             loses: components["schemas"]["Amount"];
+        };
+        /** @description A worker that was asked after the polls. */
+        ReceiptReferee: {
+            /** @description Who. */
+            key: components["schemas"]["WorkerKey"];
+            provider: null | components["schemas"]["Address"];
         };
         /** @description Where a claim stands in its round. */
         ReceiptRound: {
@@ -5881,7 +5911,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            /** @description `fresh-sign-in`: sign in again first */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5991,7 +6021,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            /** @description `fresh-sign-in`: sign in again first */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6169,7 +6199,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            /** @description `fresh-sign-in`: there was none, and a first one needs a fresh sign-in */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6754,7 +6784,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            /** @description `fresh-sign-in`: sign in again first */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7148,7 +7178,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            /** @description `fresh-sign-in`: sign in again first */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9139,6 +9169,10 @@ export interface operations {
             query?: {
                 /** @description Only what this job reads and made. */
                 job?: number;
+                /** @description How many on a page: 1,000 if not said, and at most. */
+                limit?: number;
+                /** @description The `next` of the page before, asked with the same conditions. */
+                cursor?: string;
             };
             header?: never;
             path?: never;
@@ -9146,13 +9180,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The datasets */
+            /** @description A page */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["DatasetView"][];
+                    "application/json": components["schemas"]["DatasetsPage"];
                 };
             };
             /** @description `bad-request`: the request makes no sense */
@@ -9483,7 +9517,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `storage`: there is no room */
+            /** @description `storage`: there is no room; `over-quota`: the account keeps as much as it may */
             507: {
                 headers: {
                     [name: string]: unknown;

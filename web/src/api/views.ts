@@ -36,9 +36,13 @@ export type WorkersPage = Schemas["WorkersPage"];
 export type DeskChoice = Schemas["DeskChoice"];
 export type DeskQuote = Schemas["DeskQuote"];
 export type DeskWallet = Schemas["DeskWallet"];
+/** What was pushed, or is kept for jobs. Its name is sealed by who pushed it. */
+export type DatasetView = Schemas["DatasetView"];
 export type FileTree = Schemas["FileTree"];
 export type Invoice = Schemas["Invoice"];
 export type Ordered = Schemas["OrderedJob"];
+/** A template that somebody wants to publish. */
+export type Publication = Schemas["TemplatePublication"];
 /** A picture that is put together out of tiles, as far as they have come. */
 export type PictureItem = Schemas["PictureItem"];
 export type Rendered = Schemas["RenderedJob"];

@@ -6,6 +6,7 @@ import * as hub from "../api/hub";
 import { setCsrf } from "../api/http";
 import type { Session } from "../api/views";
 import * as queries from "../api/queries";
+import { setDraft } from "../newjob/draft";
 import { Waiting } from "../ui/parts";
 import { cache, live } from "./live";
 
@@ -25,6 +26,7 @@ export async function enter(): Promise<void> {
 export async function leave(): Promise<void> {
   await hub.signOut();
   setCsrf(null);
+  setDraft(null);
   cache.clear();
   cache.setQueryData(queries.session.queryKey, null);
   live.start();

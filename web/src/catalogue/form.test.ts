@@ -23,6 +23,11 @@ describe("a template's form", () => {
     expect(ordered(template).map(([name]) => name)).toEqual(["price", "scene", "samples", "rate", "denoise", "rates"]);
   });
 
+  it("begins without files: whoever runs it chooses among their own", () => {
+    const inputs = { properties: { data: { type: "file", default: "theirs/secret.csv" }, set: { type: "string", format: "dataset", default: "photos" } }, required: [], order: [] };
+    expect(defaults({ inputs } as unknown as Template)).toEqual({ data: "", set: "" });
+  });
+
   it("says what is missing and what does not fit", () => {
     expect(allWrong(template, { scene: "", samples: "1.5", rate: "x", denoise: true, price: "much" })).toEqual({
       scene: "This is needed",
@@ -35,13 +40,5 @@ describe("a template's form", () => {
 
   it("sends numbers as numbers, and leaves out what is empty", () => {
     expect(typed(template, { scene: "a.blend", samples: "8", rate: "", denoise: false, rates: "1,\n2" })).toEqual({ scene: "a.blend", samples: 8, denoise: false, rates: ["1", "2"] });
-  });
-});
-
-describe("blanks", () => {
-  it("are found once each", async () => {
-    const { blanks, inputsOf } = await import("./blanks");
-    expect(blanks('a = "{{one}}{{ two_x }}{{one}}" # {not} {{Three}}')).toEqual(["one", "two_x"]);
-    expect(inputsOf(["two_x"])).toEqual({ properties: { two_x: { type: "string", title: "Two x" } }, required: ["two_x"], order: ["two_x"] });
   });
 });

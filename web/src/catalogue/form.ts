@@ -4,12 +4,16 @@ import { parseAmount } from "../format/amount";
 
 export type Values = Record<string, string | boolean>;
 
-/** What the form begins with. */
+/** What the form begins with. What is to be chosen among one's own files begins empty, whatever the template says. */
 export function defaults(template: Template): Values {
   const values: Values = {};
   for (const [name, input] of Object.entries(template.inputs.properties))
-    values[name] = input.type === "boolean" ? input.default === true : written(input.default);
+    values[name] = input.type === "boolean" ? input.default === true : isOwn(input) ? "" : written(input.default);
   return values;
+}
+
+function isOwn(input: TemplateInput): boolean {
+  return input.type === "file" || input.type === "folder" || input.format === "dataset";
 }
 
 /** A default as it stands in a field; of a list, with commas. */

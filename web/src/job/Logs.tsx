@@ -29,7 +29,7 @@ export default function Logs({ job }: { job: JobView }) {
     <Bed title="Log" lead={`What its tasks write, as it arrives: ${STATES[log.state]}.`} actions={<Filter value={wanted} onChange={setWanted} />}>
       {log.error ? <Trouble error={log.error} /> : null}
       {log.lines.length === 0 ? (
-        <Empty title="Nothing has been written yet">Programs write here by printing to their standard error.</Empty>
+        <Empty title={log.state === "ended" ? "Nothing was written" : "Nothing has been written yet"}>Programs write here by printing to their standard error.</Empty>
       ) : (
         <div className="log" ref={place} onScroll={scrolled} tabIndex={0} role="log" aria-label="Log" aria-live="off">
           {found.all > found.lines.length ? <p className="faint">{count(found.all - found.lines.length)} earlier lines are not shown.</p> : null}

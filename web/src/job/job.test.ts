@@ -155,17 +155,18 @@ describe("the log", () => {
 
 function receipt(number: number, change: Partial<TaskReceipt["facts"]> = {}): TaskReceipt {
   const facts: TaskReceipt["facts"] = {
-    version: 1,
+    version: 3,
     hub: "00".repeat(32),
     order: null,
     job: "aa",
     task: { job: 1, group: 0, index: number },
     number,
     previous: number === 0 ? null : `hash ${number - 1}`,
-    placement: { worker: "w", provider: null, device: "cpu", class: "cpu", per_second: "0.3", market: { mode: "posted", tier: "on-demand" }, why: "" },
+    placement: { worker: "w", provider: null, runtime: "wasm", resumed: false, device: "cpu", class: "cpu", per_second: "0.3", market: { mode: "posted", tier: "on-demand" }, why: "" },
+    owners: [],
     meter: { placed: 1000, finished: 4000, ran: 2_500_001 },
-    price: { hold: "0.9", gross: "0.7500003", share_points: 1500, sum_before: "0", sum_after: "0.7500003" },
-    commitment: { claim: { attempt: 1, task: { job: 1, group: 0, index: number }, output: null, pieces: 1, root: "", ran: 2_500_001 }, batch: { count: 1, place: 0, path: [], root: "", signature: "" } },
+    price: { hold: "0.9", bond: "0", gross: "0.7500003", share_points: 1500, sum_before: "0", sum_after: "0.7500003" },
+    commitment: { claim: { attempt: 1, task: { job: 1, group: 0, index: number }, output: null, ran: 2_500_001 }, batch: { count: 1, place: 0, path: [], root: "", signature: "" } },
     check: "Exact" as const,
     draw: null,
     audit: null,
@@ -185,6 +186,8 @@ describe("receipts", () => {
   it("with another price, payout or time are found", () => {
     const dear = receipt(0).facts;
     expect(checkOne(receipt(0, { price: { ...dear.price, gross: "0.8" } })).join()).toContain("the price is 0.8 GLN, but should be 0.7500003 GLN");
+    const withheld = { ...dear.price, bond: "0.08", gross: "0.6700003" };
+    expect(checkOne(receipt(0, { price: withheld })).join()).toContain("a bond of 0.08 GLN is more than a tenth of what is paid");
     expect(checkOne(receipt(0, { payout: { worker: "1", platform: "0.112500045" } })).join()).toContain("the worker's payout is 1 GLN");
     expect(checkOne(receipt(0, { meter: { placed: 1000, finished: 2000, ran: 2_500_001 } })).join()).toContain("1001000 µs were claimed and possible");
   });
@@ -203,7 +206,7 @@ describe("receipts", () => {
 
   it("beyond the order's cap are found", () => {
     const signed = { order: { cap: "0.5", requester: "0x", hub: "0x", job: "", bond: "0", deadline: 0, policy: "", nonce: "0" }, signature: "" };
-    const order = { signed, chain_id: 1, escrow: "", id: "" };
+    const order = { signed, chain_id: 1, escrow: "", stake: "", id: "" };
     expect(checkAll([receipt(0, { order })])[0]?.text).toContain("more than the order's cap");
   });
 

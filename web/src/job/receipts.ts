@@ -63,9 +63,10 @@ export function checkOne({ facts }: TaskReceipt): string[] {
   const clock = BigInt(Math.max(0, meter.finished - meter.placed)) * 1000n + 1000n;
   const ran = least(BigInt(facts.commitment.claim.ran), clock);
   if (BigInt(meter.ran) !== ran) faults.push(`it counts ${meter.ran} µs, but ${ran} µs were claimed and possible`);
-  const gross = least(ceil(units(facts.placement.per_second) * BigInt(meter.ran), 1_000_000n), units(price.hold));
-  expect("the price", units(price.gross), gross);
+  const full = least(ceil(units(facts.placement.per_second) * BigInt(meter.ran), 1_000_000n), units(price.hold));
+  expect("the price", units(price.gross), full - units(price.bond));
   const paid = pays(facts.verdict);
+  if (units(price.bond) * 10n > (paid ? full : 0n)) faults.push(`a bond of ${price.bond} GLN is more than a tenth of what is paid`);
   const after = units(price.sum_before) + (paid ? units(price.gross) : 0n);
   expect("the worker's sum", units(price.sum_after), after);
   const platform = (sum: bigint) => (sum * BigInt(price.share_points)) / 10_000n;

@@ -57,8 +57,8 @@ export class Feed {
       this.change<InfiniteData<Page<JobSummary>>>(key, (known) => ({ ...known, pages: mergePages(known.pages, String(key[1]), event) }));
     this.change<JobView>(queries.job(event.id).queryKey, (known) => mergeJob(known, event));
     for (const part of ["view", "explain", "results", "receipts"]) this.refresh("job", event.id, part);
-    if (event.ended_at) this.refresh("job", event.id);
-    if (event.ended_at) this.refresh("wallet");
+    if (!event.ended_at) return;
+    for (const key of [["job", event.id], ["wallet"], ["invoices"]]) this.refresh(...key);
   }
 
   private attempts(job: number, changes: AttemptChange[], more: number): void {
@@ -72,5 +72,6 @@ export class Feed {
       this.change<InfiniteData<Page<WorkerView>>>(key, (known) => ({ ...known, pages: known.pages.map((page) => mergeWorker(page, event)) }));
     this.change<Page<MachineView>>(queries.machines.queryKey, (known) => mergeWorker(known, event));
     this.refresh("machines");
+    this.refresh("earnings", event.id);
   }
 }

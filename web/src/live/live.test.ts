@@ -102,6 +102,26 @@ describe("the feed", () => {
     expect(cache.getQueryData(["jobs", "running"])).toMatchObject({ pages: [{ items: [{ done: 11 }] }] });
   });
 
+  it("asks again for whatever else a job's end and a machine's change move", () => {
+    const cache = new QueryClient();
+    const invalidate = vi.spyOn(cache, "invalidateQueries");
+    const asked = () => invalidate.mock.calls.map(([filters]) => JSON.stringify(filters?.queryKey));
+    const feed = new Feed(cache);
+    feed.message(JSON.stringify({ event: "job", ...job() }));
+    expect(asked()).not.toContain('["invoices"]');
+    feed.message(JSON.stringify({ event: "job", ...job({ id: 8, state: "done", done: 40, ended_at: 9 }) }));
+    expect(asked()).toEqual(expect.arrayContaining(['["job",8]', '["wallet"]', '["invoices"]']));
+    feed.message(JSON.stringify({ event: "worker", id: 3, state: "busy" }));
+    expect(asked()).toEqual(expect.arrayContaining(['["machines"]', '["earnings",3]']));
+  });
+
+  it("shows a machine's state where its owner sees it, with whatever else is known of it", () => {
+    const cache = new QueryClient();
+    cache.setQueryData(["machines"], { items: [{ id: 3, state: "available", price: "market" }], more: false });
+    new Feed(cache).message(JSON.stringify({ event: "worker", id: 3, state: "busy" }));
+    expect(cache.getQueryData(["machines"])).toEqual({ items: [{ id: 3, state: "busy", price: "market" }], more: false });
+  });
+
   it("asks for everything again after a break, and not at the first connection", () => {
     const cache = new QueryClient();
     const invalidate = vi.spyOn(cache, "invalidateQueries");

@@ -29,7 +29,7 @@ export function binMs(days: number): number {
 }
 
 /** What one machine brought. `energyPerHour` is what an hour of its device time costs in electricity, if that is known. */
-export function earned(view: EarningsView, energyPerHour: string | null, width: number): Earned {
+export function earned(view: Pick<EarningsView, "items">, energyPerHour: string | null, width: number): Earned {
   const bins = new Map<number, Bin>();
   for (const point of view.items) {
     const at = Math.floor(point.hour / width) * width;

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { MachineView } from "../api/views";
 import { binMs, earned, together } from "./earnings";
-import { hourlyPrice, readHours, standing } from "./standing";
+import { KEEP, share, wanted } from "./sharing";
+import { hourlyPrice, readHours, staked, standing } from "./standing";
 
 function machine(change: Partial<MachineView>): MachineView {
   const device = { kind: "cpu", name: "cpu", memory: "4GiB", cards: 1, slots: 2, network: false, eevee: false, price_per_second: "0.0001", runtimes: [] };
@@ -19,6 +20,11 @@ describe("a machine", () => {
 
   it("asks by the hour what its cheapest device asks by the second", () => {
     expect(hourlyPrice(machine({}))).toBe(360_000_000n);
+  });
+
+  it("has its stake once, however many machines are paid to the same wallet", () => {
+    const paid = (id: number, provider: string | null, stake: string) => machine({ id, offer: { ...machine({}).offer, provider }, audits: { stake } } as unknown as Partial<MachineView>);
+    expect(staked([paid(1, "0xa", "10"), paid(2, "0xa", "10"), paid(3, "0xb", "5"), paid(4, null, "1"), machine({ id: 5, audits: null })])).toBe(16_000_000_000n);
   });
 });
 
@@ -49,5 +55,14 @@ describe("earnings", () => {
     const both = together([one, two]);
     expect(both.bins.map((bin) => bin.earned)).toEqual([3_000_000_000n, 1_000_000_000n]);
     expect(both.metered).toBe(false);
+  });
+});
+
+describe("sharing a machine", () => {
+  it("takes a token that can do nothing else, for a day, and that stands in no command", () => {
+    const token = wanted(Date.UTC(2026, 0, 2, 3, 4));
+    expect(token).toEqual({ label: "share a machine, 2026-01-02 03:04", scopes: { read: false, submit: false, provide: true }, ends_at: Date.UTC(2026, 0, 3, 3, 4) });
+    expect(share("https://hub.example")).toBe("gleaner share --hub https://hub.example --account-token-file ~/gleaner-account.token");
+    expect(KEEP).toContain("umask 077");
   });
 });

@@ -9,6 +9,12 @@ export function hourlyPrice(machine: WorkerView): bigint {
   return prices.reduce((least, price) => (price < least ? price : least), prices[0] ?? 0n);
 }
 
+/** What their owners have staked. Machines that are paid to the same wallet have one stake together. */
+export function staked(machines: WorkerView[]): bigint {
+  const stakes = new Map(machines.map((machine) => [machine.offer.provider ?? `worker ${machine.id}`, units(machine.audits?.stake)]));
+  return [...stakes.values()].reduce((sum, stake) => sum + stake, 0n);
+}
+
 /** Tests that have not been passed yet, and why. */
 export function untested(machine: WorkerView): TestView[] {
   return machine.tests.filter((test) => test.score === null);

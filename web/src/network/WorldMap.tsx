@@ -40,6 +40,7 @@ export function WorldMap({ regions }: { regions: RegionFigure[] }) {
           ))}
         </svg>
       ) : null}
+      {regions.length === 0 ? <p className="soft">No machine is here at the moment. Each is listed with its region while it is connected.</p> : null}
       <ul className="regions">
         {regions.map((region) => (
           <li key={region.region}>

@@ -4,7 +4,7 @@ import { Icon } from "../ui/Icon";
 import { type Folder, fromDrop, fromList } from "./folder";
 
 /** A place to drop a folder or files on; also by buttons, for those who cannot drag. */
-export function DropZone({ onPicked, onWrong, what, about }: { onPicked: (folder: Folder) => void; onWrong: (text: string) => void; what: string; about: string }) {
+export function DropZone({ onPicked, onWrong, what, about, small }: { onPicked: (folder: Folder) => void; onWrong: (text: string) => void; what: string; about: string; small?: boolean }) {
   const [over, setOver] = useState(false);
   const files = useRef<HTMLInputElement>(null);
   const folder = useRef<HTMLInputElement>(null);
@@ -23,7 +23,7 @@ export function DropZone({ onPicked, onWrong, what, about }: { onPicked: (folder
   };
   return (
     <div
-      className={`drop${over ? " over" : ""}`}
+      className={`drop${over ? " over" : ""}${small ? " small" : ""}`}
       onDragOver={(event) => {
         event.preventDefault();
         setOver(true);
@@ -31,7 +31,7 @@ export function DropZone({ onPicked, onWrong, what, about }: { onPicked: (folder
       onDragLeave={() => setOver(false)}
       onDrop={(event) => void drop(event)}
     >
-      <Icon name="up" size={34} />
+      <Icon name="up" size={small ? 24 : 34} />
       <strong>Drop {what} here</strong>
       <p className="soft">{about}</p>
       <div className="row">

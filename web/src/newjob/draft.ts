@@ -1,4 +1,5 @@
-// A job that is being made. Templates put theirs here before the page for new jobs opens.
+// A job that is being made, kept for as long as the browser has the page open: whoever looks at something else meanwhile finds it
+// again. Templates put theirs here before the page for new jobs opens.
 import type { Picked } from "./folder";
 
 export interface Draft {
@@ -13,13 +14,10 @@ export interface Draft {
 
 let draft: Draft | null = null;
 
-export function setDraft(next: Draft): void {
+export function setDraft(next: Draft | null): void {
   draft = next;
 }
 
-/** Takes the draft; it is there once. */
-export function takeDraft(): Draft | null {
-  const taken = draft;
-  draft = null;
-  return taken;
+export function currentDraft(): Draft | null {
+  return draft;
 }

@@ -1,4 +1,4 @@
-import { useQuery } from "@tanstack/react-query";
+import { useInfiniteQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link } from "wouter";
 import type { Template } from "../api/views";
@@ -7,7 +7,7 @@ import { Picture } from "../catalogue/Picture";
 import "../catalogue/catalogue.css";
 import { counted } from "../format/number";
 import { span } from "../format/time";
-import { Answer, Empty, Head, Switch } from "../ui/parts";
+import { Answer, Empty, Head, More, Switch } from "../ui/parts";
 import { Money } from "../ui/words";
 
 const KINDS = [
@@ -19,8 +19,8 @@ const KINDS = [
 ] as const;
 
 export default function Catalogue() {
-  const catalogue = useQuery(queries.catalogue);
   const [kind, setKind] = useState<(typeof KINDS)[number][0]>("");
+  const catalogue = useInfiniteQuery(queries.catalogue(kind));
   return (
     <>
       <Head
@@ -36,8 +36,8 @@ export default function Catalogue() {
       <div className="stack">
         <Switch label="Kind of template" value={kind} choices={KINDS} onChange={setKind} />
         <Answer query={catalogue} what="templates" lines={8}>
-          {(page) => {
-            const shown = page.items.filter((template) => !kind || template.kind === kind);
+          {({ pages }) => {
+            const shown = pages.flatMap((page) => page.items);
             return shown.length > 0 ? (
               <ul className="templates">
                 {shown.map((template) => (
@@ -51,6 +51,7 @@ export default function Catalogue() {
             );
           }}
         </Answer>
+        <More list={catalogue} text="More templates" />
       </div>
     </>
   );

@@ -3,6 +3,7 @@ import { useState } from "react";
 import { Link } from "wouter";
 import type { MachineView } from "../api/views";
 import * as queries from "../api/queries";
+import { useFollowed } from "../app/live";
 import { EarningsChart } from "../machine/EarningsChart";
 import { binMs, DAY_MS, earned, filled, together } from "../machine/earnings";
 import "../machine/machine.css";
@@ -19,6 +20,7 @@ const SPANS = [
 
 export default function Earnings() {
   const machines = useQuery(queries.machines);
+  useFollowed("workers");
   const [days, setDays] = useState<(typeof SPANS)[number][0]>("30");
   return (
     <>
@@ -53,12 +55,14 @@ interface Line {
   machine: MachineView;
   earned: bigint;
   energy: bigint;
+  /** Whether it knows what its electricity costs. */
+  metered: boolean;
 }
 
 const COLUMNS: Column<Line>[] = [
   { id: "name", head: "Machine", lead: true, by: (line) => line.machine.offer.name, cell: (line) => <Link href={`/machines/${line.machine.id}`}>{line.machine.offer.name}</Link> },
   { id: "earned", head: "Earned", number: true, by: (line) => line.earned, cell: (line) => <Money amount={line.earned} /> },
-  { id: "energy", head: "Energy", number: true, by: (line) => line.energy, cell: (line) => <Money amount={line.energy} /> },
+  { id: "energy", head: "Energy", number: true, by: (line) => line.energy, cell: (line) => (line.metered ? <Money amount={line.energy} /> : <span className="soft">not known</span>) },
   { id: "net", head: "Net", number: true, by: (line) => line.earned - line.energy, cell: (line) => <Money amount={line.earned - line.energy} /> },
 ];
 

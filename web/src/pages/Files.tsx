@@ -5,7 +5,8 @@ import { words } from "../api/http";
 import type { FileTree } from "../api/views";
 import * as queries from "../api/queries";
 import { say } from "../app/toast";
-import { bytes, count } from "../format/number";
+import { Datasets } from "../files/Datasets";
+import { bytes, count, counted } from "../format/number";
 import { DropZone } from "../newjob/DropZone";
 import type { Folder } from "../newjob/folder";
 import { type Progress, upload } from "../newjob/upload";
@@ -40,10 +41,10 @@ export default function Files() {
   );
   return (
     <>
-      <Head title="Files">Folders that your jobs read. Sent once, used by as many jobs as you like. Whoever runs this desk can read them.</Head>
+      <Head title="Files">Folders that your jobs read, sent once and used as often as you like, and datasets that the hub keeps for you.</Head>
       <div className="stack">
         <Sender />
-        <Bed flush title="Your files">
+        <Bed flush title="Your files" lead="Sent from here or with a new job. Whoever runs this desk can read them.">
           <Answer query={files} what="files">
             {(page) =>
               page.items.length > 0 ? (
@@ -54,6 +55,7 @@ export default function Files() {
             }
           </Answer>
         </Bed>
+        <Datasets />
       </div>
       {removing ? <Removing file={removing} onClose={() => setRemoving(null)} /> : null}
     </>
@@ -118,7 +120,7 @@ function Removing({ file, onClose }: { file: FileTree; onClose: () => void }) {
   return (
     <Sheet title={`Remove ${file.name}?`} onClose={onClose}>
       <p>
-        {count(file.files)} files, {bytes(file.bytes)}. Jobs that have begun keep what they read; new ones cannot read it any more.
+        {counted(file.files, "file")}, {bytes(file.bytes)}. Jobs that have begun keep what they read; new ones cannot read it any more.
       </p>
       <div className="row">
         <button type="button" className="button danger" onClick={() => void remove()}>

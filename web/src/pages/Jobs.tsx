@@ -7,7 +7,7 @@ import { share, units } from "../format/amount";
 import { counted, progress } from "../format/number";
 import { type Column, DataTable } from "../ui/DataTable";
 import { Kernels } from "../ui/Kernels";
-import { Answer, Bed, Empty, Head, Switch } from "../ui/parts";
+import { Answer, Bed, Empty, Head, More, Switch } from "../ui/parts";
 import { JobState, Lasting, Money, When } from "../ui/words";
 
 const FILTERS = [
@@ -108,13 +108,7 @@ export default function Jobs() {
             }
           </Answer>
         </Bed>
-        {jobs.hasNextPage ? (
-          <div>
-            <button type="button" className="button" disabled={jobs.isFetchingNextPage} onClick={() => void jobs.fetchNextPage()}>
-              {jobs.isFetchingNextPage ? "Loading older jobs" : "Older jobs"}
-            </button>
-          </div>
-        ) : null}
+        <More list={jobs} text="Older jobs" />
       </div>
     </>
   );

@@ -85,7 +85,7 @@ function Unpaired({ machine }: { machine: MachineView }) {
     <Bed title="Price and schedule">
       <p>
         It asks <Money amount={hourlyPrice(machine)} per="h" /> for one slot{machine.hours ? `, and is shared at ${machine.hours}` : ""}. Both are set on the machine itself. To set them here, start it with{" "}
-        <code>--account-token-file</code> and a <Link href="/account/tokens">token</Link> of yours.
+        <code>--account-token-file</code> and a token of yours: “Share a machine” among <Link href="/machines">your machines</Link> makes one.
       </p>
     </Bed>
   );
@@ -162,7 +162,7 @@ function Word({ machine }: { machine: MachineView }) {
       <div className="stack">
         {audits ? (
           <Figures>
-            <Figure label="Stake" tone="straw" value={<Money amount={audits.stake} />} note="what stands behind its results; more of it means fewer checks" />
+            <Figure label="Stake" tone="straw" value={<Money amount={audits.stake} />} note={<>of it a verdict would take <Money amount={audits.loses} />; more stake means fewer checks</>} />
             <Figure label="Results checked" tone="corn" value={percent(audits.rate / 1e6, 1)} note={audits.by_record >= audits.by_stake ? "because of its record" : "because of its stake"} />
             <Figure label="Record" tone="leaf" value={audits.good} unit="right in a row" note={`${audits.bad} wrong ever, ${counted(audits.given_up, "check")} not given`} />
             <Figure label="Not paid yet" value={<Money amount={audits.exposure} />} note={<>at most <Money amount={audits.exposure_max} />, then no more work comes</>} />
@@ -170,6 +170,9 @@ function Word({ machine }: { machine: MachineView }) {
         ) : (
           <p className="soft">This hub does not check results, so nothing stands on the machine's word.</p>
         )}
+        <p className="small soft">
+          Stake and node rewards belong to the wallet that the machine is paid to{machine.offer.provider ? <>, <code className="wrap-anywhere">{machine.offer.provider}</code></> : null}. <code>gleaner stake show ADDRESS</code> shows all of its stake; <code>gleaner wallet rewards</code>, with that wallet, what can be claimed.
+        </p>
         <h3>Penalties</h3>
         {machine.penalties.length > 0 ? (
           <ul className="penalties">

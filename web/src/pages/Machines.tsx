@@ -8,8 +8,9 @@ import { counted } from "../format/number";
 import { Device } from "../machine/Device";
 import "../machine/machine.css";
 import { PauseButton } from "../machine/PauseButton";
-import { hourlyPrice, standing } from "../machine/standing";
-import { Answer, Bed, Copy, Empty, Head } from "../ui/parts";
+import { ShareButton } from "../machine/ShareButton";
+import { hourlyPrice, staked, standing } from "../machine/standing";
+import { Answer, Bed, Empty, Head } from "../ui/parts";
 import { Figure, Figures, Money, WorkerState } from "../ui/words";
 
 export default function Machines() {
@@ -17,9 +18,20 @@ export default function Machines() {
   useFollowed("workers");
   return (
     <>
-      <Head title="My machines">What you share, how it does, and what it brings. You come first: a machine gives back its GPU within two seconds when you need it.</Head>
+      <Head title="My machines" actions={machines.data?.items.length ? <ShareButton /> : null}>
+        What you share, how it does, and what it brings. You come first: a machine gives back its GPU within two seconds when you need it.
+      </Head>
       <Answer query={machines} what="your machines" lines={8}>
-        {(page) => (page.items.length > 0 ? <Shown machines={page.items} /> : <None />)}
+        {({ items, more }) =>
+          items.length > 0 ? (
+            <>
+              <Shown machines={items} />
+              {more ? <p className="soft">You have more machines than fit on this page; these are the ones that joined first.</p> : null}
+            </>
+          ) : (
+            <None />
+          )
+        }
       </Answer>
     </>
   );
@@ -34,6 +46,7 @@ function Shown({ machines }: { machines: MachineView[] }) {
         <Figure label="Machines" tone="leaf" value={here} unit={`of ${machines.length} here`} note={`${counted(machines.reduce((total, machine) => total + machine.running, 0), "task")} running`} />
         <Figure label="Earned" tone="straw" value={<Money amount={sum((machine) => machine.earned)} />} note={<Link href="/earnings">over time, net of energy</Link>} />
         <Figure label="Paid on the chain" value={<Money amount={sum((machine) => machine.settled)} />} note="the rest follows when its jobs are settled" />
+        <Figure label="Staked" tone="corn" value={<Money amount={staked(machines)} />} note="what stands behind their results" />
         <Figure label="Lost" tone="poppy" value={<Money amount={sum((machine) => machine.forfeited)} />} note="bonds for work that was won and not begun" />
       </Figures>
       <ul className="machines">
@@ -43,7 +56,6 @@ function Shown({ machines }: { machines: MachineView[] }) {
           </li>
         ))}
       </ul>
-      <Join />
     </div>
   );
 }
@@ -85,44 +97,12 @@ function Machine({ machine }: { machine: MachineView }) {
   );
 }
 
-const SHARE = `gleaner share --hub ${location.origin}`;
-
 function None() {
   return (
-    <div className="stack">
-      <Bed>
-        <Empty title="You share no machine yet">Three steps, and nothing on your machine updates itself or sees your files.</Empty>
-      </Bed>
-      <Join />
-    </div>
-  );
-}
-
-function Join() {
-  return (
-    <Bed title="Share another machine" lead="On the machine that you want to share:">
-      <ol className="steps">
-        <li>
-          See what it can share, and what is missing:
-          <Command text="gleaner doctor" />
-        </li>
-        <li>
-          <Link href="/account/tokens">Make a token</Link> with the scope “provide”, so that the machine is counted as yours. It is shown once.
-        </li>
-        <li>
-          Share it. The hub tests each device before paid work comes:
-          <Command text={`${SHARE} --account-token-file FILE`} />
-        </li>
-      </ol>
+    <Bed>
+      <Empty title="You share no machine yet" action={<ShareButton main />}>
+        Three commands, and nothing on your machine updates itself or sees your files.
+      </Empty>
     </Bed>
-  );
-}
-
-function Command({ text }: { text: string }) {
-  return (
-    <span className="row command">
-      <code className="code">{text}</code>
-      <Copy text={text} />
-    </span>
   );
 }

@@ -8,7 +8,7 @@ import { useFollowed } from "../app/live";
 import { units } from "../format/amount";
 import { bytes, count, parseBytes, percent } from "../format/number";
 import { type Column, DataTable } from "../ui/DataTable";
-import { Answer, Bed, Empty, Field, Head } from "../ui/parts";
+import { Answer, Bed, Empty, Field, Head, More } from "../ui/parts";
 import { Money, WorkerState } from "../ui/words";
 
 interface Wanted {
@@ -107,13 +107,7 @@ export default function Market() {
             }
           </Answer>
         </Bed>
-        {workers.hasNextPage ? (
-          <div>
-            <button type="button" className="button" disabled={workers.isFetchingNextPage} onClick={() => void workers.fetchNextPage()}>
-              More machines
-            </button>
-          </div>
-        ) : null}
+        <More list={workers} text="More machines" />
       </div>
     </>
   );

@@ -25,7 +25,7 @@ export default function Network() {
       {status.error && !status.data ? <Trouble error={status.error} again={() => void status.refetch()} /> : null}
       <Now status={status.data} />
       <Market />
-      <div className="columns">
+      <div className="columns start">
         <Bed title="Where machines are">{status.data ? <WorldMap regions={status.data.regions} /> : <Waiting what="regions" lines={6} />}</Bed>
         <Believed status={status.data} />
       </div>

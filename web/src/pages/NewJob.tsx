@@ -7,7 +7,7 @@ import { idempotencyKey } from "../api/http";
 import * as queries from "../api/queries";
 import type { DeskChoice, DeskQuote } from "../api/views";
 import { bytes, counted } from "../format/number";
-import { type Draft, takeDraft } from "../newjob/draft";
+import { currentDraft, type Draft, setDraft } from "../newjob/draft";
 import { DropZone } from "../newjob/DropZone";
 import type { Folder, Picked } from "../newjob/folder";
 import { findJobFile, missing, named, readJobFile, STARTER } from "../newjob/jobfile";
@@ -18,11 +18,15 @@ import { Meter } from "../ui/words";
 import "../newjob/newjob.css";
 
 export default function NewJob() {
-  const [draft, setDraft] = useState<Draft | null>(takeDraft);
+  const [draft, setShown] = useState<Draft | null>(currentDraft);
+  const change = (next: Draft | null) => {
+    setDraft(next);
+    setShown(next);
+  };
   return (
     <>
       <Head title="New job">You see the price before anything is paid, and nothing beyond what it binds is charged.</Head>
-      {draft ? <Editing draft={draft} onChange={setDraft} /> : <Beginning onDraft={setDraft} />}
+      {draft ? <Editing draft={draft} onChange={change} /> : <Beginning onDraft={change} />}
     </>
   );
 }
@@ -134,7 +138,7 @@ function About({ draft, read, needed }: { draft: Draft; read: ReturnType<typeof 
   return (
     <div className="stack tight small">
       <p>
-        <strong>{read.file.name}</strong>: {counted(read.file.tasks.length, "[[task]]", "[[task]]s")} ({read.file.tasks.map((task) => `${task.name}, ${task.runtime}`).join("; ")})
+        <strong>{read.file.name}</strong>: {read.file.tasks.length} <code>[[task]]</code> ({read.file.tasks.map((task) => `${task.name}, ${task.runtime}`).join("; ")})
         {read.file.cap ? `, never more than ${read.file.cap}` : ", no cap yet: add price_max to [budget]"}.
       </p>
       {needed.length > 0 ? (
@@ -156,7 +160,7 @@ function Sending({ progress }: { progress: Progress }) {
     <div className="stack tight">
       <Meter share={progress.total > 0 ? progress.sent / progress.total : 1} tone="corn" label="Files sent" />
       <p className="small soft" role="status">
-        {bytes(progress.sent)} of {bytes(progress.total)}: {progress.path}. You may close the page; sending goes on where it stopped.
+        {bytes(progress.sent)} of {bytes(progress.total)}: {progress.path}. Leave the page open until it is sent. If it breaks off, drop the same folder again: what has arrived is not sent twice.
       </p>
     </div>
   );
@@ -172,6 +176,7 @@ function Paying({ draft, quoted, folder, onAgain }: { draft: Draft; quoted: Desk
   const submitting = useMutation({
     mutationFn: () => hub.submit({ job: draft.source, folder, choice, quote: quoted.quote }, key.current),
     onSuccess: async (submitted) => {
+      setDraft(null);
       await cache.invalidateQueries({ queryKey: ["jobs"] });
       go(`/jobs/${submitted.job}`);
     },

@@ -1,10 +1,11 @@
-import { useMutation, useQuery } from "@tanstack/react-query";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { useLocation } from "wouter";
 import * as hub from "../api/hub";
 import type { Template as View, TemplateInput } from "../api/views";
 import * as queries from "../api/queries";
 import { useSession } from "../app/session";
+import { say } from "../app/toast";
 import "../catalogue/catalogue.css";
 import { allWrong, defaults, ordered, typed, type Values } from "../catalogue/form";
 import { Picture } from "../catalogue/Picture";
@@ -13,6 +14,7 @@ import { span } from "../format/time";
 import { setDraft } from "../newjob/draft";
 import { fromList, type Picked } from "../newjob/folder";
 import { Answer, Bed, Field, Head, Trouble } from "../ui/parts";
+import { Sheet } from "../ui/Sheet";
 import { Figure, Figures, Money } from "../ui/words";
 
 export default function Template({ name }: { name: string }) {
@@ -27,7 +29,9 @@ export default function Template({ name }: { name: string }) {
 function Shown({ template }: { template: View }) {
   return (
     <>
-      <Head title={template.title}>{template.about}</Head>
+      <Head title={template.title} actions={<RemoveButton template={template} />}>
+        {template.about}
+      </Head>
       <div className="template-page">
         <div className="stack">
           <Picture template={template} />
@@ -48,6 +52,46 @@ function Shown({ template }: { template: View }) {
           </Bed>
         </div>
       </div>
+    </>
+  );
+}
+
+/** Takes a template of one's own out of the catalogue, after a question. */
+function RemoveButton({ template }: { template: View }) {
+  const [asking, setAsking] = useState(false);
+  const session = useSession();
+  const cache = useQueryClient();
+  const [, go] = useLocation();
+  const removing = useMutation({
+    mutationFn: () => hub.unpublish(template.name),
+    onSuccess: async () => {
+      say(`${template.title} is not in the catalogue any more.`);
+      go("/catalogue");
+      cache.removeQueries({ queryKey: queries.template(template.name).queryKey });
+      await cache.invalidateQueries({ queryKey: ["catalogue", "of"] });
+    },
+  });
+  // What came with the program was published by nobody.
+  if (!session || template.published_at == null || template.author !== session.account.name) return null;
+  return (
+    <>
+      <button type="button" className="button danger" onClick={() => setAsking(true)}>
+        Remove
+      </button>
+      {asking ? (
+        <Sheet title={`Remove ${template.title}?`} onClose={() => setAsking(false)}>
+          <p>Nobody finds it in the catalogue after that, and its name is free. Jobs that were made of it go on.</p>
+          {removing.error ? <Trouble error={removing.error} /> : null}
+          <div className="row">
+            <button type="button" className="button danger" disabled={removing.isPending} onClick={() => removing.mutate()}>
+              Remove it
+            </button>
+            <button type="button" className="button" onClick={() => setAsking(false)}>
+              Keep it
+            </button>
+          </div>
+        </Sheet>
+      ) : null}
     </>
   );
 }

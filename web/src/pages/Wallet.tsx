@@ -1,5 +1,5 @@
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useRef, useState } from "react";
+import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useEffect, useMemo, useRef, useState } from "react";
 import { Link } from "wouter";
 import * as hub from "../api/hub";
 import { idempotencyKey } from "../api/http";
@@ -10,8 +10,11 @@ import { exact, parseAmount, share, units } from "../format/amount";
 import { counted, percent, short } from "../format/number";
 import { moment } from "../format/time";
 import { type Column, DataTable } from "../ui/DataTable";
-import { Answer, Bed, Copy, Empty, Field, Head, Trouble } from "../ui/parts";
+import { Answer, Bed, Copy, Empty, Field, Head, More, Trouble } from "../ui/parts";
+import { Sheet } from "../ui/Sheet";
 import { Figure, Figures, JobState, Meter, Money } from "../ui/words";
+import { Keys } from "../wallet/keys";
+import { wrongReceiver } from "../wallet/receiver";
 
 export default function Wallet() {
   const wallet = useQuery(queries.wallet);
@@ -66,31 +69,54 @@ function Moving({ wallet }: { wallet: DeskWallet }) {
   return (
     <div className="columns narrow">
       <Move title="Deposit" lead="Into escrow, so that jobs can be paid. New jobs deposit what is missing by themselves." verb="Deposit" most={wallet.balance} act={hub.deposit} />
-      <Move title="Withdraw" lead="Back out of escrow. What is set aside for running jobs stays." verb="Withdraw" most={wallet.deposited} act={hub.withdraw} />
-      {wallet.faucet ? <Faucet /> : null}
+      <Move title="Withdraw" lead="Out of escrow. What is set aside for running jobs stays." verb="Withdraw" most={wallet.deposited} act={hub.withdraw} own={wallet.address} />
+      {wallet.faucet && isEmpty(wallet) ? <Faucet /> : null}
     </div>
   );
 }
 
-function Move(props: { title: string; lead: string; verb: string; most: string; act: (amount: string, key: string) => Promise<unknown> }) {
+/** Whether it has nothing, as that of a newcomer: the faucet gives once. */
+function isEmpty(wallet: DeskWallet): boolean {
+  return [wallet.balance, wallet.deposited, wallet.locked].every((amount) => units(amount) === 0n);
+}
+
+interface Movement {
+  title: string;
+  lead: string;
+  verb: string;
+  most: string;
+  act: (amount: string, key: string, to?: string) => Promise<unknown>;
+  /** The address of the wallet, where it may go to another one too. */
+  own?: string;
+}
+
+function Move(props: Movement) {
   const [typed, setTyped] = useState("");
-  const key = useRef(idempotencyKey());
+  const [receiver, setReceiver] = useState("");
+  const [asking, setAsking] = useState(false);
+  const [keys] = useState(() => new Keys(idempotencyKey));
   const cache = useQueryClient();
   const value = parseAmount(typed);
   const wrong = typed && value === null ? "Write a number of GLN, such as 2.5" : value !== null && value > units(props.most) ? `That is more than the ${exact(units(props.most))} GLN there are` : null;
+  const wrongTo = props.own === undefined ? null : wrongReceiver(receiver, props.own);
+  const [amount, to] = [exact(value ?? 0n), receiver.trim()];
   const moving = useMutation({
-    mutationFn: () => props.act(exact(value ?? 0n), key.current),
+    mutationFn: () => props.act(amount, keys.of(amount, to), to || undefined),
     onSuccess: async () => {
-      key.current = idempotencyKey();
+      keys.done(amount, to);
       setTyped("");
+      setReceiver("");
       say(`${props.verb}: done.`);
       await cache.invalidateQueries({ queryKey: ["wallet"] });
       await cache.invalidateQueries({ queryKey: ["invoices"] });
     },
+    onSettled: () => setAsking(false),
   });
   const send = (event: React.FormEvent) => {
     event.preventDefault();
-    if (value && !wrong) moving.mutate();
+    if (!value || wrong || wrongTo) return;
+    if (to) setAsking(true);
+    else moving.mutate();
   };
   return (
     <Bed title={props.title} lead={props.lead}>
@@ -106,13 +132,35 @@ function Move(props: { title: string; lead: string; verb: string; most: string; 
             </span>
           )}
         </Field>
+        {props.own !== undefined ? (
+          <Field label="To another address, optional" wrong={wrongTo} hint="Empty: into your wallet here, which this desk keeps">
+            {(id, described) => (
+              <input id={id} className="input mono" autoComplete="off" spellCheck={false} placeholder="0x…" value={receiver} aria-describedby={described} aria-invalid={wrongTo !== null} onChange={(event) => setReceiver(event.target.value)} />
+            )}
+          </Field>
+        ) : null}
         {moving.error ? <Trouble error={moving.error} /> : null}
         <div>
-          <button type="submit" className="button" disabled={!value || wrong !== null || moving.isPending}>
+          <button type="submit" className="button" disabled={!value || wrong !== null || wrongTo !== null || moving.isPending}>
             {moving.isPending ? "Waiting for the chain" : props.verb}
           </button>
         </div>
       </form>
+      {asking ? (
+        <Sheet title={`Send ${amount} GLN away?`} onClose={() => setAsking(false)}>
+          <p>
+            To <code className="wrap-anywhere">{to}</code>. Nobody can take that back, so compare the address with where you have it from.
+          </p>
+          <div className="row">
+            <button type="button" className="button main" disabled={moving.isPending} onClick={() => moving.mutate()}>
+              {moving.isPending ? "Waiting for the chain" : "Send it"}
+            </button>
+            <button type="button" className="button" onClick={() => setAsking(false)}>
+              Keep it
+            </button>
+          </div>
+        </Sheet>
+      ) : null}
     </Bed>
   );
 }
@@ -162,28 +210,43 @@ const COLUMNS: Column<Invoice>[] = [
 ];
 
 function Invoices() {
-  const invoices = useQuery(queries.invoices);
+  const invoices = useInfiniteQuery(queries.invoices);
+  const rows = useMemo(() => invoices.data?.pages.flatMap((page) => page.items) ?? [], [invoices.data]);
+  useMoneyMoved(rows.filter(queries.isOpen).length);
   return (
-    <Bed
-      flush
-      title="Invoices"
-      actions={
-        <a className="button small" href={hub.invoicesAddress()} download="invoices.csv">
-          Download as CSV
-        </a>
-      }
-    >
-      <Answer query={invoices} what="invoices">
-        {(page) =>
-          page.items.length > 0 ? (
-            <DataTable rows={page.items} columns={COLUMNS} id={(invoice) => String(invoice.job)} label="Invoices" sorting={[{ id: "at", desc: true }]} />
-          ) : (
-            <Empty title="No invoice yet">There is one for each job that you submit here.</Empty>
-          )
+    <>
+      <Bed
+        flush
+        title="Invoices"
+        actions={
+          <a className="button small" href={hub.invoicesAddress()} download="invoices.csv">
+            Download as CSV
+          </a>
         }
-      </Answer>
-    </Bed>
+      >
+        <Answer query={invoices} what="invoices">
+          {() =>
+            rows.length > 0 ? (
+              <DataTable rows={rows} columns={COLUMNS} id={(invoice) => String(invoice.job)} label="Invoices" sorting={[{ id: "at", desc: true }]} />
+            ) : (
+              <Empty title="No invoice yet">There is one for each job that you submit here.</Empty>
+            )
+          }
+        </Answer>
+      </Bed>
+      <More list={invoices} text="Older invoices" />
+    </>
   );
+}
+
+/** Asks for the wallet again when the number of open invoices has changed: one of them was settled, or came. */
+function useMoneyMoved(open: number): void {
+  const cache = useQueryClient();
+  const before = useRef(open);
+  useEffect(() => {
+    if (before.current !== open) void cache.invalidateQueries({ queryKey: ["wallet"] });
+    before.current = open;
+  }, [cache, open]);
 }
 
 const KINDS: Record<string, string> = {

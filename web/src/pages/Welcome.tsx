@@ -18,6 +18,7 @@ export default function Welcome() {
       const code = location.hash.slice(1);
       history.replaceState(null, "", location.pathname + location.search);
       setError(null);
+      if (!code) throw new Error("This address has lost what signs you in: it stands behind the # of the link. Open the link once more, all of it.");
       await hub.signInByLink(code);
       await enter();
       go(then, { replace: true });
@@ -34,11 +35,13 @@ export default function Welcome() {
       <h1>Welcome</h1>
       {error ? (
         <Bed>
-          <Trouble error={error} />
-          <p>
-            A link signs in once and for five minutes. Press Enter where the demo runs, and it prints another one; or{" "}
-            <Link href="/">look at the network</Link>, which everybody may.
-          </p>
+          <div className="stack">
+            <Trouble error={error} />
+            <p>
+              A link signs in once and for five minutes. Press Enter where the demo runs, and it prints another one; or{" "}
+              <Link href="/">look at the network</Link>, which everybody may.
+            </p>
+          </div>
         </Bed>
       ) : (
         <Waiting what="your session" />

@@ -70,7 +70,7 @@ function options(props: ChartProps, width: number, paint: Palette): uPlot.Option
     hooks: { ready: [showNewest], setCursor: [showNewest], setData: [showNewest] },
     scales: { x: { time: props.time ?? false, range: props.lines[0]?.as === "bars" ? around : undefined }, y: { distr: props.log ? 3 : 1, range: props.log ? undefined : range(props.most) } },
     axes: [
-      { ...axis, grid: { show: false }, size: props.time ? 44 : 32, space: 64, values: props.time ? timeMarks : undefined },
+      { ...axis, grid: { show: false }, size: props.time ? 44 : 32, space: 64, ...(props.time ? { values: timeMarks, incrs: STEPS } : {}) },
       {
         ...axis,
         grid: { stroke: paint.furrow, width: 1 },
@@ -99,6 +99,8 @@ function around(chart: uPlot, least: number, most: number): [number, number] {
 }
 
 const DAY_SECONDS = 86_400;
+/** What lies between two marks of the time axis: whole minutes, since marks say no seconds. */
+const STEPS = [...[1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720].map((minutes) => minutes * 60), ...[1, 2, 3, 5, 7, 10, 15, 30, 60, 90, 180, 365].map((days) => days * DAY_SECONDS)];
 
 /** Marks of the time axis: the time of day, and the date where a new day begins. */
 function timeMarks(_: uPlot, marks: number[], __: number, ___: number, step: number): string[] {

@@ -1,6 +1,6 @@
 // Parts of pages: headings, errors, empty places, fields, copying.
 import { type ReactNode, useId, useRef, useState } from "react";
-import { Link } from "wouter";
+import { Link, useLocation } from "wouter";
 import { Refusal, Unreachable, words } from "../api/http";
 import { Icon } from "./Icon";
 
@@ -34,11 +34,17 @@ export function Bed(props: { title?: string; lead?: ReactNode; actions?: ReactNo
 
 /** What went wrong, and what can be done. */
 export function Trouble({ error, again }: { error: unknown; again?: () => void }) {
+  const [path] = useLocation();
   const title = error instanceof Refusal ? error.title : error instanceof Unreachable ? "No answer" : "That did not work";
   return (
     <div className="notice poppy" role="alert">
       <strong>{title}</strong>
       <p>{words(error)}</p>
+      {error instanceof Refusal && error.code === "fresh-sign-in" ? (
+        <Link href={`/sign-in?then=${encodeURIComponent(path)}`} className="button small">
+          Sign in again
+        </Link>
+      ) : null}
       {again ? (
         <button type="button" className="button small" onClick={again}>
           Try again
@@ -133,6 +139,18 @@ export function Copy({ text, label = "Copy" }: { text: string; label?: string })
       <Icon name={done ? "check" : "copy"} size={16} />
       <span aria-live="polite">{done ? "Copied" : label}</span>
     </button>
+  );
+}
+
+/** The next part of a list that comes in parts. */
+export function More({ list, text }: { list: { hasNextPage: boolean; isFetchingNextPage: boolean; fetchNextPage: () => unknown }; text: string }) {
+  if (!list.hasNextPage) return null;
+  return (
+    <div>
+      <button type="button" className="button" disabled={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>
+        {list.isFetchingNextPage ? "Loading" : text}
+      </button>
+    </div>
   );
 }
 
