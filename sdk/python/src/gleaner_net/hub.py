@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote as escape
 
 import httpx
@@ -24,6 +24,10 @@ _WAIT_MAX = 60.0
 _AGAIN = frozenset({429, 502, 503, 504})
 _SAFE = frozenset({"GET", "HEAD", "PUT", "DELETE"})
 _CONNECTIONS_MAX = 64
+# The desk opens what it sends, and may need a while for the next piece of it.
+_SILENCE_MAX = 60.0
+
+T = TypeVar("T")
 
 
 class Hub:
@@ -118,10 +122,14 @@ class Hub:
 
     async def fetch(self, path: str, bytes_max: int) -> bytes:
         """A file of at most so many bytes; more than that is not read."""
+        return await self.read(path, lambda response: _at_most(response, bytes_max))
+
+    async def read(self, path: str, reader: Callable[[httpx.Response], Awaitable[T]]) -> T:
+        """What is read of an answer as it comes. If it breaks off, it is asked for and read again from its beginning."""
         for tried in range(1, TRIES_MAX + 1):
             try:
-                async with self.stream(path, silence_max=60.0) as response:
-                    return await _at_most(response, bytes_max)
+                async with self.stream(path, silence_max=_SILENCE_MAX) as response:
+                    return await reader(response)
             except HubError as error:
                 if tried == TRIES_MAX or (error.status and error.status not in _AGAIN):
                     raise

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import aclosing
-from pathlib import Path, PurePosixPath
+from pathlib import Path
+from typing import BinaryIO
 
 from . import loop
-from .errors import HubError, UntrustedResultError
+from .archive import BYTES_MAX, arriving, places, unpack
+from .errors import HubError
 from .feed import Feed
 from .follow import ended, follow
 from .hub import Hub, path_of
@@ -105,7 +107,7 @@ class Job:
         return Feed(produce)
 
     def files(self) -> list[ResultFile]:
-        """The files that it has delivered so far."""
+        """The files that it has delivered so far; of one task's element, the first 200. `download` brings all of them."""
         return loop.wait(self._files())
 
     async def afiles(self) -> list[ResultFile]:
@@ -132,32 +134,22 @@ class Job:
         path = path_of("desk", "jobs", self.number, "results", file.task, file.index, file.path)
         return await self._hub.fetch(path, _FILE_BYTES_MAX)
 
-    def download(self, out: str | Path) -> list[Path]:
-        """Puts the files that it has delivered into a folder, as TASK/INDEX/PATH."""
-        return loop.wait(self._download(Path(out)))
+    def download(self, out: str | Path, *, bytes_max: int = BYTES_MAX) -> list[Path]:
+        """Puts everything that it has delivered into a folder, as TASK/INDEX/PATH. Each file appears there when it is whole."""
+        return loop.wait(self._download(Path(out), bytes_max))
 
-    async def adownload(self, out: str | Path) -> list[Path]:
-        return await loop.on_loop(self._download(Path(out)))
+    async def adownload(self, out: str | Path, *, bytes_max: int = BYTES_MAX) -> list[Path]:
+        return await loop.on_loop(self._download(Path(out), bytes_max))
 
-    async def _download(self, out: Path) -> list[Path]:
-        written: list[Path] = []
-        for file in await self._files():
-            place = out / inside(file)
-            place.parent.mkdir(parents=True, exist_ok=True)
-            part = place.with_name(f"{place.name}.part")
-            part.write_bytes(await self._read(file))
-            part.replace(place)
-            written.append(place)
-        return written
+    async def _download(self, out: Path, bytes_max: int = BYTES_MAX) -> list[Path]:
+        place = places(await self._hub.get(path_of("jobs", self.number)))
 
+        def unpacked(archive: BinaryIO) -> list[Path]:
+            return unpack(archive, out, place, bytes_max)
 
-def inside(file: ResultFile) -> PurePosixPath:
-    """Where a file goes in the folder of all. Its name comes from a stranger, and must not lead out of that folder."""
-    path = PurePosixPath(file.task, str(file.index), *file.path.split("/"))
-    names = [file.task, *file.path.split("/")]
-    if any(name in ("", ".", "..") or "/" in name or "\0" in name or "\\" in name for name in names):
-        raise UntrustedResultError(f"a result is called {file.path!r}, which is no name for a file")
-    return path
+        return await self._hub.read(
+            path_of("desk", "jobs", self.number, "archive"), lambda answer: arriving(answer.aiter_bytes(), unpacked)
+        )
 
 
 def _object(line: str) -> dict[str, object]:
