@@ -137,7 +137,7 @@ def things(hub: Hub, session, job: int) -> dict:
     return {
         "job": [job],
         "worker": [worker["id"] for worker in workers["items"]],
-        "root": [dataset["data"]["root"]["id"] for dataset in datasets][:3],
+        "root": [dataset["data"]["root"]["id"] for dataset in datasets["items"]][:3],
         "template": [template["name"] for template in catalogue["items"]][:3],
         "task": ["primes"],
         "index": [0, 1],

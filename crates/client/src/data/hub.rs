@@ -9,7 +9,7 @@ use gleaner_data::net::{Claim, Discovery, RelayAt};
 use gleaner_data::pack::Listing;
 use gleaner_data::seal::{DatasetKey, SignedTaskKeys};
 use gleaner_wire::api::{
-    CheckView, DatasetView, KeysLeft, KeysView, KeysWanted, NetworkView, SeedingTaken, SeedingView,
+    CheckView, DatasetView, DatasetsPage, KeysLeft, KeysView, KeysWanted, NetworkView, SeedingTaken, SeedingView,
 };
 use gleaner_wire::{DataRef, Hash, JobId, WorkerKey};
 use reqwest::Method;
@@ -20,6 +20,8 @@ use crate::{Error, HubAddress, Token};
 
 /// How long an answer is waited for on the hub's side.
 const WAIT: Duration = Duration::from_secs(20);
+/// Datasets that are listed at most: nobody reads more, and a hub may not keep us busy for ever.
+const DATASETS_LISTED_MAX: usize = 100_000;
 /// Lists up to this many bytes are sent from memory, and can be sent again.
 const LIST_BYTES_AT_ONCE: u64 = 8 * 1024 * 1024;
 
@@ -125,9 +127,26 @@ impl HubData {
         self.connection.answer(request).await.map(|_| ())
     }
 
-    /// Everything that the hub keeps.
+    /// What the hub keeps.
     pub async fn datasets(&self) -> Result<Vec<DatasetView>, Error> {
-        self.connection.json(self.connection.request(Method::GET, "/datasets")).await
+        self.all_datasets(&[]).await
+    }
+
+    async fn all_datasets(&self, of: &[(&str, String)]) -> Result<Vec<DatasetView>, Error> {
+        let (mut all, mut cursor): (Vec<DatasetView>, Option<String>) = (Vec::new(), None);
+        loop {
+            let request = self.connection.request(Method::GET, "/datasets").query(of);
+            let request = match &cursor {
+                Some(cursor) => request.query(&[("cursor", cursor)]),
+                None => request,
+            };
+            let DatasetsPage { items, next } = self.connection.json(request).await?;
+            all.extend(items);
+            cursor = next;
+            if cursor.is_none() || all.len() >= DATASETS_LISTED_MAX {
+                return Ok(all);
+            }
+        }
     }
 
     /// One dataset.
@@ -164,8 +183,7 @@ impl HubData {
 
     /// What a job that has not ended reads and made.
     pub async fn datasets_of(&self, job: JobId) -> Result<Vec<DatasetView>, Error> {
-        let request = self.connection.request(Method::GET, "/datasets");
-        self.connection.json(request.query(&[("job", job.to_string())])).await
+        self.all_datasets(&[("job", job.to_string())]).await
     }
 
     /// Hands in receipts of what the worker that asks has sent to others.
