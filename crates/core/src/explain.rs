@@ -8,7 +8,7 @@ use gleaner_wire::market::Tier;
 use gleaner_wire::{InputSpec, JobId, Needs, State, WorkerId};
 
 use crate::attempt::{Attempt, Why};
-use crate::job::{Group, Job, Phase, Trouble};
+use crate::job::{CREW_MAX, Group, Job, Phase, Trouble};
 use crate::place::{Seat, SeatId};
 use crate::state::Core;
 
@@ -33,6 +33,8 @@ pub(crate) enum Because {
     OtherEngine,
     ScoreTooLow,
     LoopsTooLong,
+    Uncheckable,
+    CrewFull,
     FailedIt,
     Testing,
     Bidding,
@@ -80,8 +82,8 @@ impl Core {
             }
             let trouble = group.peek(None).and_then(|index| group.troubles.get(&index));
             reasons.extend(self.sale_reasons(group));
-            let lacks_data = |worker| self.moving(group, worker).bytes > 0;
-            reasons.extend(self.seat_reasons(&group.plan.needs, trouble, lacks_data));
+            let unsuited = |worker| self.unsuited(job, group, worker);
+            reasons.extend(self.seat_reasons(&group.plan.needs, trouble, unsuited));
         }
         if group.claimed > 0 {
             reasons.push(self.unchecked(job, group));
@@ -101,12 +103,23 @@ impl Core {
         .collect()
     }
 
+    /// What speaks against a worker that could take a task of this group.
+    fn unsuited(&self, job: &Job, group: &Group, worker: WorkerId) -> Option<Because> {
+        if job.barred.contains(&worker) {
+            Some(Because::Uncheckable)
+        } else if !job.admits(worker) {
+            Some(Because::CrewFull)
+        } else {
+            (self.moving(group, worker).bytes > 0).then_some(Because::LacksData)
+        }
+    }
+
     /// Why seats do not take a task with these needs and this history.
     pub(crate) fn seat_reasons(
         &self,
         needs: &Needs,
         trouble: Option<&Trouble>,
-        lacks_data: impl Fn(WorkerId) -> bool,
+        unsuited: impl Fn(WorkerId) -> Option<Because>,
     ) -> Vec<ReasonView> {
         if self.seats.is_empty() {
             return [reason("no_workers", "no worker has joined this hub; start one with `gleaner share`", None)]
@@ -115,10 +128,10 @@ impl Core {
         let mut counts: BTreeMap<Because, u64> = BTreeMap::new();
         for seat in &self.seats {
             let because = match self.because(needs, trouble, seat) {
-                Some(because) => because,
-                None if lacks_data(seat.worker) => Because::LacksData,
-                None => Because::HeldBack,
+                found @ (None | Some(Because::FailedIt)) => found.into_iter().chain(unsuited(seat.worker)).min(),
+                found => found,
             };
+            let because = because.unwrap_or(Because::HeldBack);
             *counts.entry(because).or_default() += 1;
         }
         counts.into_iter().map(|(because, count)| words(because, count, needs)).collect()
@@ -279,6 +292,13 @@ fn words(because: Because, count: u64, needs: &Needs) -> ReasonView {
         Because::Bidding => ("bids", "it bids in an auction just now".into()),
         Because::AllBusy => ("busy", "it is busy".into()),
         Because::Kept => ("kept", "it is kept for a reserved job".into()),
+        Because::Uncheckable => (
+            "uncheckable",
+            "nobody else here has its class of devices, so nobody could check it, and others can be checked".into(),
+        ),
+        Because::CrewFull => {
+            ("crew_full", format!("{CREW_MAX} others work on the job already, and no more can be paid by one order"))
+        }
         Because::LacksData => {
             ("lacks_data", "it would have to fetch the data first; devices that hold it will be done sooner".into())
         }

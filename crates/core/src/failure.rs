@@ -8,7 +8,7 @@ use gleaner_wire::{AttemptId, Cause, JobId, Micros, WorkerId};
 use crate::attempt::{Attempt, Why};
 use crate::blame::{Consequence, Next, Payer, STOPPED_EARLY, consequence};
 use crate::effect::Effect;
-use crate::job::{FAILURES_KEPT, Failure, Phase, Trouble};
+use crate::job::{FAILURES_KEPT, Failure, Job, Phase, Trouble};
 use crate::market::counts;
 use crate::market::mode::{Ended, rules};
 use crate::pool::{Standing, Trigger};
@@ -201,21 +201,62 @@ impl Core {
         })
     }
 
-    /// If only workers are left that merely went away while they had this element, they may have it again.
+    /// If only workers are left that merely went away while they had this element, they may have it again; and if only
+    /// those are left whose results cannot be checked, they are better than nobody.
     fn relieve(&mut self, job: JobId, at: u16, index: u32) {
         if self.someone_else_can(job, at, index) {
             return;
         }
-        let state = self.jobs.get_mut(&job).expect("the caller has seen it");
-        if let Some(trouble) = state.groups[usize::from(at)].troubles.get_mut(&index) {
-            trouble.avoided.retain(|(_, forgivable)| !forgivable);
+        self.forgive(job, at, index);
+        if !self.someone_else_can(job, at, index) {
+            self.unbar(job);
         }
+    }
+
+    /// Lets those have an element again that merely went away while they had it, and looks for a place for it. Says whether
+    /// there are any.
+    pub(crate) fn forgive(&mut self, job: JobId, at: u16, index: u32) -> bool {
+        let state = self.jobs.get_mut(&job).expect("the caller has seen it");
+        let Some(trouble) = state.groups[usize::from(at)].troubles.get_mut(&index) else { return false };
+        let before = trouble.avoided.len();
+        trouble.avoided.retain(|(_, forgivable)| !forgivable);
+        let forgiven = trouble.avoided.len() < before;
+        if forgiven {
+            self.opened.insert((job, at));
+        }
+        forgiven
+    }
+
+    /// Lets everybody work on a job again whose results could not be checked. Says whether there is anybody.
+    pub(crate) fn unbar(&mut self, job: JobId) -> bool {
+        let state = self.jobs.get_mut(&job).expect("the caller has seen it");
+        let unbarred = !core::mem::take(&mut state.barred).is_empty();
+        if unbarred {
+            self.look_again(job);
+        }
+        unbarred
+    }
+
+    /// Whether nobody who may work on a job could take what waits of it.
+    fn waits_for_nobody(&self, job: &Job) -> bool {
+        let waiting = (0..).zip(&job.groups).filter_map(|(at, group)| Some((at, group.peek(None)?)));
+        waiting.into_iter().any(|(at, index)| !self.someone_else_can(job.id, at, index))
+    }
+
+    /// Looks for places for all that waits of a job: those who may have it now are idle, and do not ask.
+    pub(crate) fn look_again(&mut self, job: JobId) {
+        let waiting = (0..).zip(&self.jobs[&job].groups).filter(|(_, group)| group.ready() > 0);
+        self.opened.extend(waiting.map(|(at, _)| (job, at)));
     }
 
     /// A worker is gone: what waited for others to take it may now depend on those it avoided.
     pub(crate) fn relieve_all(&mut self) {
         // Those who could be checked may be gone.
-        self.jobs.values_mut().for_each(|job| job.barred.clear());
+        let running = self.jobs.values().filter(|job| job.is_running() && !job.barred.is_empty());
+        let barring: Vec<JobId> = running.filter(|job| self.waits_for_nobody(job)).map(|job| job.id).collect();
+        for job in barring {
+            self.unbar(job);
+        }
         let waiting = self.jobs.values().filter(|job| job.is_running()).flat_map(|job| {
             (0..).zip(&job.groups).flat_map(move |(at, group)| {
                 let troubled = group.troubles.iter().filter(|(index, _)| group.returned.contains(index));

@@ -162,7 +162,7 @@ impl Core {
         if !sale.is_posted() && bids {
             return self.take_to_auction(seat, tier, job, at, effects);
         }
-        if self.leaves_to_community(seat, job, at) || self.holds_back(seat, tier, job, at) {
+        if self.leaves_to_others(seat, tier, job, at) {
             return Taken::No;
         }
         loop {
@@ -227,13 +227,10 @@ impl Core {
         if payable {
             return;
         }
-        let barred = &mut self.jobs.get_mut(&task.job).expect("it was just seen").barred;
-        if barred.is_empty() {
-            return self.run_out_of_money(task.job, effects);
+        // Whoever has dropped it before, or cannot be checked, is better than nobody.
+        if !self.forgive(task.job, task.group, task.index) && !self.unbar(task.job) {
+            self.run_out_of_money(task.job, effects);
         }
-        // Those who can be checked are too dear, so whoever cannot be is better than nobody.
-        barred.clear();
-        self.opened.insert((task.job, task.group));
     }
 
     /// If the result of an element is known, it is done without running.
@@ -379,12 +376,21 @@ impl Core {
         }
     }
 
+    /// Whether a seat leaves a group's tasks to others. What is late the platform's own take however slow they are: nobody
+    /// else was in time.
+    pub(crate) fn leaves_to_others(&mut self, seat: SeatId, tier: Tier, job: JobId, at: u16) -> bool {
+        match self.seats[seat.0 as usize].managed {
+            true => self.leaves_to_community(job, at),
+            false => self.holds_back(seat, tier, job, at),
+        }
+    }
+
     /// Whether a task had better wait for another seat than go to this one.
     ///
     /// Work goes ahead to a busy seat only if it is short and there is enough for everyone. A slow seat does not get a
     /// task that the rest of the fleet would finish sooner, queue included, unless the rest had that time and took nothing:
     /// the fast ones may be unable to have just this task.
-    pub(crate) fn holds_back(&mut self, seat: SeatId, tier: Tier, job: JobId, at: u16) -> bool {
+    fn holds_back(&mut self, seat: SeatId, tier: Tier, job: JobId, at: u16) -> bool {
         if self.keeps_enough(seat, job, at) {
             return true;
         }
@@ -446,8 +452,14 @@ impl Core {
     /// Gives an element to a managed seat, if the community is too late with it.
     fn place_managed(&mut self, task: TaskId, effects: &mut Vec<Effect>) -> bool {
         let runs = self.jobs.get(&task.job).is_some_and(|job| job.is_running() && !job.out_of_money);
-        let Some(seat) = runs.then(|| self.managed_seat(task)).flatten() else { return false };
-        matches!(self.take(seat, Tier::Idle, task, effects), Taken::Yes)
+        match if runs { self.managed_seat(task) } else { Found::None } {
+            Found::Seat(seat, tier) => matches!(self.take(seat, tier, task, effects), Taken::Yes),
+            Found::TooDear => {
+                self.stop_if_too_dear(task, effects);
+                false
+            }
+            Found::None => false,
+        }
     }
 
     /// Looks again at what was held back when its time is over, or earlier if something else of the shape is due before.

@@ -10,8 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::alarms::Alarm;
 use crate::effect::Effect;
+use crate::feed::Found;
 use crate::market::{Demand, Load, Terms};
-use crate::place::{Index, SeatId, ShapeId, Tier};
+use crate::place::{Index, ShapeId, Tier};
 use crate::state::Core;
 
 /// A deadline is in danger if what the community should need, and a quarter more, does not fit before it.
@@ -110,9 +111,9 @@ impl Core {
         self.now.after(time) > deadline
     }
 
-    /// Whether a managed seat leaves a group's tasks to the community; it looks again when that has had its time.
-    pub(crate) fn leaves_to_community(&mut self, seat: SeatId, job: JobId, at: u16) -> bool {
-        let leaves = self.seats[seat.0 as usize].managed && !self.is_late(job, at);
+    /// Whether managed seats leave a group's tasks to the community; they look again when that has had its time.
+    pub(crate) fn leaves_to_community(&mut self, job: JobId, at: u16) -> bool {
+        let leaves = !self.is_late(job, at);
         if leaves {
             self.look_when_late(job, at);
         }
@@ -131,29 +132,36 @@ impl Core {
     }
 
     /// The managed seat for an element that found none in the community, if it has waited long enough.
-    pub(crate) fn managed_seat(&mut self, task: TaskId) -> Option<SeatId> {
+    pub(crate) fn managed_seat(&mut self, task: TaskId) -> Found {
         if self.managed.workers.is_empty() {
-            return None;
+            return Found::None;
         }
         if !self.is_late(task.job, task.group) {
             // Where nothing of the group waits yet, it will be looked at when it is put into its queue.
             self.look_when_late(task.job, task.group);
-            return None;
+            return Found::None;
         }
         let job = &self.jobs[&task.job];
         let group = &job.groups[usize::from(task.group)];
         let shape = &self.shapes[group.shape];
         let named = self.classes.named(&shape.needs);
         let trouble = group.troubles.get(&task.index);
+        let mut too_dear = false;
         let best = self.managed.index.best(Tier::Idle, shape.prefer, &shape.classes, 0, |id| {
             let seat = &self.seats[id.0 as usize];
-            seat.fits(&shape.needs, named)
+            let fits = seat.fits(&shape.needs, named)
                 && trouble.is_none_or(|trouble| !trouble.avoids(seat.worker))
                 && self.tier(id) == Some(Tier::Idle)
-                && job.admits(seat.worker)
-                && self.can_pay(id, task)
+                && job.admits(seat.worker);
+            let payable = fits && self.can_pay(id, task);
+            too_dear |= fits && !payable;
+            payable
         });
-        best.map(|(seat, _)| seat)
+        match best {
+            Some((seat, _)) => Found::Seat(seat, Tier::Idle),
+            None if too_dear => Found::TooDear,
+            None => Found::None,
+        }
     }
 
     /// How many managed workers are wanted, and why.

@@ -236,7 +236,7 @@ impl Books {
         for ((before, forfeited), id) in self.earned.iter_mut().zip(&mut self.forfeited).zip(0..) {
             let now = earned(core, WorkerId(id), self.orders.is_some());
             let most = self.unpaid.entry(WorkerId(id)).or_default();
-            *most += if claim.sender == Some(WorkerId(id)) { claim.most } else { 0 };
+            *most = most.saturating_add(if claim.sender == Some(WorkerId(id)) { claim.most } else { 0 });
             let bonds = core.forfeited(WorkerId(id));
             let bond = bonds.0 - std::mem::replace(forfeited, bonds).0;
             let lost = claim.lost.get(&WorkerId(id)).copied().unwrap_or(0) + bond;

@@ -12,6 +12,7 @@ use super::claim::{Audit, Claim, Juror, Question};
 use crate::assign::Placement;
 use crate::attempt::{Attempt, Why};
 use crate::effect::Effect;
+use crate::market::mode::rules;
 use crate::place::{Seat, SeatId};
 use crate::pool::Standing;
 use crate::proof::{self, Candidate, REFEREE_LOT};
@@ -175,7 +176,9 @@ impl Core {
         let task = TaskId { job: claim.attempt.job, group: claim.attempt.group, index: claim.attempt.index };
         let mut first: BTreeMap<String, Owner> = BTreeMap::new();
         let seats = (0..).map(SeatId).zip(&self.seats).take(SCAN_MAX);
-        let mut fitting = seats.filter(|(at, seat)| self.could_check(claim, seat) && self.can_pay(*at, task));
+        let managed_too = rules(self.jobs[&task.job].market.mode).counts_managed();
+        let counts = |seat: &Seat| (managed_too || !seat.managed) && self.could_check(claim, seat);
+        let mut fitting = seats.filter(|(at, seat)| counts(seat) && self.can_pay(*at, task));
         fitting.any(|(at, seat)| {
             let owner = self.owner(seat.worker);
             *first.entry(self.class_of(at, runtime)).or_insert(owner) != owner

@@ -118,6 +118,8 @@ impl Core {
         let Claim { attempt, .. } = &self.claims.all[&id];
         let (job, worker, class) = (attempt.job, attempt.worker, self.class_words(attempt));
         self.jobs.get_mut(&job).expect("a claim's job is there").barred.insert(worker);
+        let kept = self.kept_by(job).into_iter().filter(|seat| self.seats[seat.0 as usize].worker == worker);
+        kept.collect::<Vec<_>>().into_iter().for_each(|seat| self.stop_keeping(seat));
         let detail = format!(
             "nobody else here has its class of devices ({class}), so nobody can check it; it goes to a class that several \
              owners have"

@@ -145,6 +145,7 @@ impl Core {
             self.tier(**id) == Some(place::Tier::Idle)
                 && seat.fits(needs, named)
                 && trouble.is_none_or(|trouble| !trouble.avoids(seat.worker))
+                && job.admits(seat.worker)
                 && self.can_pay(**id, task)
         });
         let rank = |id: SeatId| {
@@ -211,8 +212,11 @@ impl Core {
             let keeps = job.market.tier == Tier::Reserved && job.running == 0;
             keeps && job.groups.iter().any(|group| group.ready() > 0)
         };
-        if self.jobs.get(&id).is_some_and(stalled) {
-            self.kept_by(id).into_iter().for_each(|seat| self.stop_keeping(seat));
+        let kept = if self.jobs.get(&id).is_some_and(stalled) { self.kept_by(id) } else { Vec::new() };
+        if !kept.is_empty() {
+            kept.into_iter().for_each(|seat| self.stop_keeping(seat));
+            // Others did not get what waits only because of those that it kept.
+            self.look_again(id);
         }
     }
 
@@ -296,8 +300,7 @@ impl Core {
             && job.admits(worker)
             && !self.is_stretched(worker)
             && self.can_pay(id, task)
-            && !self.leaves_to_community(id, task.job, task.group)
-            && !self.holds_back(id, place::Tier::Idle, task.job, task.group)
+            && !self.leaves_to_others(id, place::Tier::Idle, task.job, task.group)
     }
 
     fn give_notice(&mut self, slot: u32, to: (JobId, u16), effects: &mut Vec<Effect>) {

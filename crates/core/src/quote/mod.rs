@@ -137,7 +137,7 @@ impl Core {
             chairs.extend(Chair::of(seat, needs, tier::price(seat.price, firm)));
         }
         let workers = free.iter().filter(|free| **free).count() as u64;
-        let reasons = if workers == 0 { self.seat_reasons(needs, None, |_| false) } else { Vec::new() };
+        let reasons = if workers == 0 { self.seat_reasons(needs, None, |_| None) } else { Vec::new() };
         let slots: u64 = chairs.iter().map(|chair| chair.slots).sum();
         let places = if firm == market::Tier::Reserved { (slots / 2).max(1) } else { u64::MAX };
         Suitable { asked: asked(&chairs), chairs, places, workers, reasons }

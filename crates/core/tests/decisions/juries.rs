@@ -2,7 +2,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use gleaner_core::proof::{Policy, WHOLE};
-use gleaner_core::{Params, Verdict};
+use gleaner_core::{Event, Params, Verdict};
 use gleaner_wire::api::JobState;
 use gleaner_wire::check::{CheckFile, CheckKind, Compared};
 use gleaner_wire::job_file::TaskFile;
@@ -116,6 +116,34 @@ fn whoever_makes_up_a_device_for_itself_is_not_paid_where_others_can_be_checked(
     let last = network.submit("ada", &job(vec![kernel(2)]));
     run(&mut network, |_, start| right(start));
     assert_eq!(network.state(last), JobState::Done);
+    assert!(network.earned(alone) > Amount::ZERO);
+}
+
+#[test]
+fn what_waits_goes_to_whoever_cannot_be_checked_once_nobody_else_is_left() {
+    let mut network = network();
+    let alone = network.join(card("alone", "one of a kind"));
+    let others = ["ann", "ben", "cid"].map(|name| network.join(card(name, "common")));
+    let id = network.submit("ada", &job(vec![kernel(60)]));
+    // Its answer is refused, and somebody else has given it meanwhile.
+    for seed in 0..8 {
+        network.now = network.now.after(gleaner_wire::Millis(5000));
+        for (worker, start) in network.started() {
+            network.finish(worker, start.attempt, 5000, right(&start));
+        }
+        if network.core.round_to_draw().is_some() {
+            network.draw(seed);
+        }
+    }
+    let waiting = network.core.explain(id).expect("it is there").waiting;
+    let reasons: Vec<_> = waiting.iter().flat_map(|group| &group.reasons).map(|reason| reason.code.as_str()).collect();
+    assert!(reasons.contains(&"uncheckable"), "{reasons:?}");
+    assert_eq!(network.earned(alone), Amount::ZERO);
+    for worker in others {
+        network.apply(Event::DevicesRest { worker, devices: vec![0] });
+    }
+    run(&mut network, |_, start| right(start));
+    assert_eq!(network.state(id), JobState::Done, "{:?}", network.core.explain(id));
     assert!(network.earned(alone) > Amount::ZERO);
 }
 

@@ -1,7 +1,7 @@
 use crate::network::{Network, array, job, offer, task};
 use gleaner_core::{Effect, Event, Terms};
 use gleaner_wire::job_file::{Budget, JobFile};
-use gleaner_wire::{Amount, DeviceClass, Millis, WorkerId, WorkerKey};
+use gleaner_wire::{Amount, Cause, DeviceClass, Millis, WorkerId, WorkerKey};
 
 const WAIT_MS: u64 = 10_000;
 const IDLE_MS: u64 = 60_000;
@@ -57,6 +57,21 @@ fn what_nobody_else_can_do_waits_no_longer_than_stated() {
     assert!(network.started().is_empty());
     network.wait(200);
     assert_eq!(network.started_one().0, ours);
+}
+
+#[test]
+fn what_the_platform_is_too_dear_for_goes_back_to_whoever_dropped_it() {
+    let mut network = hub(0);
+    manage(&mut network, "ours", true);
+    network.join(offer("ours", 1000, Amount::gln(1000).0));
+    let theirs = network.join(offer("theirs", 1000, 10));
+    network.submit("ada", &job(vec![task("a")]));
+    let (first, start) = network.started_one();
+    assert_eq!(first, theirs);
+    network.fail(theirs, &start, Cause::RefusedByOwner);
+    assert!(network.started().is_empty(), "others come first, as long as they may be in time");
+    network.wait(WAIT_MS + 100);
+    assert_eq!(network.started_one().0, theirs, "it is there, and can be paid");
 }
 
 #[test]
