@@ -162,7 +162,7 @@ function Word({ machine }: { machine: MachineView }) {
       <div className="stack">
         {audits ? (
           <Figures>
-            <Figure label="Stake" tone="straw" value={<Money amount={audits.stake} />} note={<>of it a verdict would take <Money amount={audits.loses} />; more stake means fewer checks</>} />
+            <Figure label="Stake" tone="straw" value={<Money amount={audits.stake} />} note={<>of it a verdict would take <Money amount={audits.loses} />; more stake means fewer checks, up to what an order locks</>} />
             <Figure label="Results checked" tone="corn" value={percent(audits.rate / 1e6, 1)} note={audits.by_record >= audits.by_stake ? "because of its record" : "because of its stake"} />
             <Figure label="Record" tone="leaf" value={audits.good} unit="right in a row" note={`${audits.bad} wrong ever, ${counted(audits.given_up, "check")} not given`} />
             <Figure label="Not paid yet" value={<Money amount={audits.exposure} />} note={<>at most <Money amount={audits.exposure_max} />, then no more work comes</>} />

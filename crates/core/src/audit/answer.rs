@@ -2,7 +2,7 @@
 use alloc::vec::Vec;
 use gleaner_wire::check::{Check, Compared};
 use gleaner_wire::receipt::{Poll, Side};
-use gleaner_wire::{AttemptId, Cause, Output, WorkerId};
+use gleaner_wire::{AttemptId, Cause, DeviceKind, Output, Stage, Work, WorkerId};
 
 use super::Verdict;
 use super::claim::{Answer, Audit, Claim, Delivered, Question};
@@ -29,8 +29,9 @@ impl Core {
         match (question, compared) {
             (Question::Compute, _) => {
                 let Delivered { claimed, batch, .. } = result;
-                let (compared, tolerated, rivals, side) = (None, Compared::TOLERATED, 0, None);
-                let answer = Answer { attempt: id, output, claimed, batch, compared, tolerated, rivals, side };
+                let (compared, tolerated, rivals, seconded, side) = (None, Compared::TOLERATED, 0, false, None);
+                let answer =
+                    Answer { attempt: id, output, claimed, batch, compared, tolerated, rivals, seconded, side };
                 audit.answers.insert(worker, answer);
                 if output.is_some() {
                     self.learn(&attempt, result.ran, effects);
@@ -38,7 +39,7 @@ impl Core {
             }
             (Question::Calibrate, _) => self.take_calibration(claim, output),
             (Question::Compare(_) | Question::CompareWithRival(_) | Question::CompareCalibration, Some(compared)) => {
-                self.take_comparison(claim, question, compared);
+                audit.opinions.push((worker, compared));
             }
             (Question::Compare(_) | Question::CompareWithRival(_) | Question::CompareCalibration, None) => {
                 audit.gone.insert(worker);
@@ -67,9 +68,16 @@ impl Core {
         self.claims.all.get_mut(&claim)?.audit.as_deref_mut()
     }
 
-    /// How two results of a claim's task are compared.
+    /// How two results of a claim's task are compared. A card adds up the samples of a pixel in the order in which they are
+    /// done, and draws what EEVEE shows by its driver's rules: it does not repeat itself to the bit, whatever a job asks for.
     pub(crate) fn check_of_task(&self, claim: &Claim) -> Check {
-        self.jobs[&claim.attempt.job].groups[usize::from(claim.attempt.group)].plan.spec.check
+        let plan = &self.jobs[&claim.attempt.job].groups[usize::from(claim.attempt.group)].plan;
+        let draws = matches!(plan.spec.work, Work::Blender { stage: Stage::Pieces { .. }, .. });
+        let by_card = self.seats[claim.attempt.seat.0 as usize].kind != DeviceKind::Cpu || plan.needs.eevee;
+        match plan.spec.check {
+            Check::Exact if draws && by_card => Check::PICTURE,
+            check => check,
+        }
     }
 
     /// Something came: once nobody computes any more, answers are compared, and once all are, the claim is judged.

@@ -5,7 +5,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use gleaner_wire::receipt::REFEREES_MAX;
-use gleaner_wire::{Address, AttemptId, Hash, Output, Runtime, TaskId, WorkerId};
+use gleaner_wire::{Address, AttemptId, DeviceKind, Hash, Output, Runtime, TaskId, WorkerId};
 
 use super::Verdict;
 use super::claim::{Audit, Claim, Juror, Question};
@@ -52,6 +52,7 @@ impl Core {
             rivals: Vec::new(),
             referees: Vec::new(),
             winner: None,
+            opinions: Vec::new(),
             calibration: None,
         };
         self.claims.all.get_mut(&id).expect("the caller has seen it").audit = Some(Box::new(audit));
@@ -152,7 +153,7 @@ impl Core {
         self.claims.all.get(&id).is_some_and(|claim| self.referees_of(claim).next().is_some())
     }
 
-    fn referees_of(&self, claim: &Claim) -> impl Iterator<Item = Juror> {
+    pub(super) fn referees_of(&self, claim: &Claim) -> impl Iterator<Item = Juror> {
         let seats = (0..).map(SeatId).zip(&self.seats);
         let managed = seats.filter(|(_, seat)| self.is_managed(seat.worker) && self.could_check(claim, seat));
         let fit = managed.filter(|(at, seat)| self.is_alike(claim, seat) || self.is_comparable(claim, *at));
@@ -275,14 +276,17 @@ impl Core {
         // A driver compiles kernels, so its build counts as the device does.
         let card = |seat: &Seat| {
             let device = self.workers[seat.worker.0 as usize].offer.devices.get(usize::from(seat.device))?;
-            let offered = device.runtimes.iter().find(|offered| offered.runtime == runtime);
+            let offered = device.runtimes.iter().find(|offered| offered.runtime == Runtime::Wgsl);
             Some((device.name.as_str(), offered.and_then(|offered| offered.engine.as_deref())))
         };
         let engine = |seat: &Seat| seat.runtime(runtime).map(|offered| offered.engine);
         match runtime {
             Runtime::Wasm => true,
             Runtime::Wgsl => one.kind == other.kind && card(one) == card(other),
-            Runtime::Blender => one.kind == other.kind && engine(one) == engine(other),
+            Runtime::Blender => {
+                let by_processor = one.kind == DeviceKind::Cpu;
+                one.kind == other.kind && engine(one) == engine(other) && (by_processor || card(one) == card(other))
+            }
             Runtime::Container => one.kind == other.kind,
         }
     }
@@ -306,7 +310,11 @@ impl Core {
                 let driver = engine.map(|driver| format!(", {driver}")).unwrap_or_default();
                 format!("wgsl on {} {name}{driver}", seat.kind)
             }
-            Runtime::Blender => format!("blender {} on {}", engine.unwrap_or("of any build"), seat.kind),
+            Runtime::Blender => {
+                let name = device.map_or("", |device| &device.name);
+                let card = if seat.kind == DeviceKind::Cpu { String::new() } else { format!(" {name}") };
+                format!("blender {} on {}{card}", engine.unwrap_or("of any build"), seat.kind)
+            }
             Runtime::Container => format!("containers on {}", seat.kind),
         }
     }

@@ -76,6 +76,8 @@ pub(crate) struct Answer {
     pub tolerated: u64,
     /// How many rivals it was compared with.
     pub rivals: u8,
+    /// Whether more than one worker's word says how far: without that nobody loses stake by it.
+    pub seconded: bool,
     /// Whom it agrees with, as soon as that is known.
     pub side: Option<Side>,
 }
@@ -105,6 +107,8 @@ pub(crate) struct Audit {
     pub referees: Vec<Juror>,
     /// The side that was found to be right.
     pub winner: Option<Side>,
+    /// What those have found who were asked to make the comparison that is under way.
+    pub opinions: Vec<(WorkerId, Compared)>,
     /// Who computes the task on another class of devices, only to learn from, and what it computed.
     pub calibration: Option<(Juror, Option<Output>)>,
 }

@@ -1,12 +1,14 @@
 //! Comparing answers: bit by bit where the task's check is exact, else by a worker that may read both.
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use gleaner_wire::check::{Check, Compared};
 use gleaner_wire::receipt::{RIVALS_MAX, Side};
 use gleaner_wire::{AttemptId, Output, TaskId};
 
+use super::ask::Owner;
 use super::claim::{Juror, Question};
 use crate::effect::Effect;
-use crate::proof::COMPARE_LOT;
+use crate::proof::{COMPARE_LOT, Mark};
 use crate::state::Core;
 
 /// A comparison that is not made yet.
@@ -17,20 +19,55 @@ enum Open {
     Asked([Output; 2]),
 }
 
+/// What a comparison has come to.
+#[derive(Clone, Copy)]
+struct Found {
+    compared: Compared,
+    /// Whether it needed no looking, or two owners have looked and found the same.
+    seconded: bool,
+}
+
 impl Core {
     /// Makes the next comparison of an audit that is missing. `false` if none is, or nobody is left to make it.
     pub(crate) fn compare_next(&mut self, id: AttemptId, effects: &mut Vec<Effect>) -> bool {
         loop {
             let Some((question, open)) = self.next_comparison(id) else { return false };
-            let known = match open {
-                Open::Known(compared) => compared,
-                Open::Asked(results) => match self.ask_to_compare(id, question, results, effects) {
-                    true => return true,
-                    // With nobody left to look, an answer cannot be held against anybody.
-                    false => Compared::APART,
+            let found = match open {
+                Open::Known(compared) => Found { compared, seconded: true },
+                Open::Asked(results) => match self.agreed_opinion(id) {
+                    Some(compared) => Found { compared, seconded: true },
+                    None if self.ask_to_compare(id, question, results, effects) => return true,
+                    None => self.lone_opinion(id),
                 },
             };
-            self.take_comparison(id, question, known);
+            self.close_opinions(id, found, effects);
+            self.take_comparison(id, question, found);
+        }
+    }
+
+    /// What two of those found who were asked: every rule of a comparison is in whole numbers, so honest ones find the same.
+    fn agreed_opinion(&mut self, id: AttemptId) -> Option<Compared> {
+        let opinions = &self.audit_of(id)?.opinions;
+        let mut found = opinions.iter().map(|(_, compared)| *compared);
+        found.find(|compared| opinions.iter().filter(|(_, other)| other == compared).count() > 1)
+    }
+
+    /// What is taken where nobody is left to ask: the word of the only one, or if there is none or they contradict each other,
+    /// that the results differ, which is held against nobody.
+    fn lone_opinion(&mut self, id: AttemptId) -> Found {
+        let opinions = self.audit_of(id).map(|audit| audit.opinions.as_slice()).unwrap_or_default();
+        let compared = if let [(_, compared)] = opinions { *compared } else { Compared::APART };
+        Found { compared, seconded: false }
+    }
+
+    /// A comparison is made. Whoever found something else than two others did is doubted.
+    fn close_opinions(&mut self, id: AttemptId, found: Found, effects: &mut Vec<Effect>) {
+        let Some(audit) = self.audit_of(id) else { return };
+        let opinions = core::mem::take(&mut audit.opinions);
+        let outvoted = opinions.into_iter().filter(|(_, compared)| found.seconded && *compared != found.compared);
+        for (worker, _) in outvoted {
+            self.note_record(worker, Mark::Doubted);
+            self.add_trouble(worker, 2, effects);
         }
     }
 
@@ -64,8 +101,9 @@ impl Core {
         }
     }
 
-    /// Has somebody look at two results whom the lot names: another juror than the one whose answer it is, if there is one. If it
-    /// has not computed the task itself, it is not asked to any more as long as there are enough others.
+    /// Has somebody look at two results whom the lot names: another juror than the one whose answer it is, if there is one, and
+    /// of another owner than those who have looked already. If it has not computed the task itself, it is not asked to any
+    /// more as long as there are enough others. The platform's own are asked where two contradict each other.
     fn ask_to_compare(
         &mut self,
         id: AttemptId,
@@ -84,6 +122,12 @@ impl Core {
         let lots = audit.in_lot_order(&self.workers_keys(audit), &claim.hash, COMPARE_LOT);
         let left = audit.jurors.iter().filter(|juror| !audit.is_out(juror.worker)).count();
         let mut jurors: Vec<Juror> = lots.into_iter().chain(audit.referees.iter().copied()).collect();
+        if audit.opinions.len() > 1 {
+            jurors.extend(self.referees_of(claim));
+        }
+        let looked: BTreeSet<Owner> = audit.opinions.iter().map(|(worker, _)| self.owner(*worker)).collect();
+        let is_new = |juror: &Juror| looked.is_empty() || Some(juror.worker) != of;
+        jurors.retain(|juror| is_new(juror) && !looked.contains(&self.owner(juror.worker)));
         // Whoever has answered cannot be led by what it sees.
         let answered = |juror: &Juror| audit.answers.contains_key(&juror.worker);
         jurors.sort_by_key(|juror| (Some(juror.worker) == of, !answered(juror)));
@@ -105,11 +149,11 @@ impl Core {
 
 impl Core {
     /// Takes down what a comparison has come to.
-    pub(super) fn take_comparison(&mut self, id: AttemptId, question: Question, compared: Compared) {
+    fn take_comparison(&mut self, id: AttemptId, question: Question, found: Found) {
         if question == Question::CompareCalibration {
-            return self.learn_calibration(id, compared);
+            return self.learn_calibration(id, found.compared);
         }
-        let (compared, tolerated) = self.tolerate(id, question, compared);
+        let (compared, tolerated) = self.tolerate(id, question, found.compared);
         let Some(audit) = self.audit_of(id) else { return };
         match question {
             Question::Compute | Question::Calibrate | Question::CompareCalibration => {
@@ -117,7 +161,7 @@ impl Core {
             }
             Question::Compare(of) => {
                 let Some(answer) = audit.answers.get_mut(&of) else { return };
-                (answer.compared, answer.tolerated) = (Some(compared), tolerated);
+                (answer.compared, answer.tolerated, answer.seconded) = (Some(compared), tolerated, found.seconded);
                 answer.side = compared.agrees.then_some(Side::Claim);
             }
             Question::CompareWithRival(of) => {

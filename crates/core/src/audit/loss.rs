@@ -58,7 +58,7 @@ impl Core {
     /// What a wrong answer to a claim's task costs.
     pub(crate) fn costs_of(&self, claim: &Claim) -> Costs {
         let plan = &self.jobs[&claim.attempt.job].groups[usize::from(claim.attempt.group)].plan;
-        Costs::of(plan.spec.check, plan.needs.runtime)
+        Costs::of(self.check_of_task(claim), plan.needs.runtime)
     }
 
     /// The rate at which a claim is audited that is drawn now, and what it rests on.

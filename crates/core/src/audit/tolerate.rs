@@ -3,9 +3,9 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 use gleaner_wire::api::ToleranceView;
-use gleaner_wire::check::Compared;
+use gleaner_wire::check::{Check, Compared};
 use gleaner_wire::receipt::Side;
-use gleaner_wire::{AttemptId, Output, TaskId, WorkerId};
+use gleaner_wire::{AttemptId, Output, Stage, TaskId, Work, WorkerId};
 
 use super::claim::{Claim, Juror, Question};
 use crate::effect::Effect;
@@ -157,10 +157,14 @@ impl Core {
 
     /// What was learned of what results of a job's tasks differ by.
     pub(crate) fn tolerance_views(&self, job: &Job) -> Vec<ToleranceView> {
-        let learning = job.groups.iter().filter(|group| group.plan.spec.check.learns());
-        let known = learning.flat_map(|group| {
+        let checks = job.groups.iter().map(|group| match (&group.plan.spec.work, group.plan.spec.check) {
+            // What cards draw is compared as pictures.
+            (Work::Blender { stage: Stage::Pieces { .. }, .. }, Check::Exact) => (group, Check::PICTURE),
+            (_, check) => (group, check),
+        });
+        let known = checks.filter(|(_, check)| check.learns()).flat_map(|(group, check)| {
             let name = &group.plan.spec.name;
-            self.tolerances.of(job.requester.0, group.plan.spec.check).map(move |(pair, known)| {
+            self.tolerances.of(job.requester.0, check).map(move |(pair, known)| {
                 let [one, other] = pair.classes().map(String::from);
                 let (task, seen, needed) = (name.clone(), known.seen, SEEN_MIN);
                 ToleranceView { task, one, other, seen, needed, tolerated: known.tolerated }

@@ -84,7 +84,7 @@ impl Core {
         let of = |answer: &Answer| (answer.compared.map_or(u64::MAX, |compared| compared.distance), answer.tolerated);
         let takes = |answer: &Answer| {
             let (distance, tolerated) = of(answer);
-            costs.takes(distance, tolerated)
+            answer.seconded && costs.takes(distance, tolerated)
         };
         let is_claimant = worker == claim.attempt.worker;
         // Whoever went on from a checkpoint may have been given a wrong one.
@@ -187,7 +187,7 @@ impl Core {
         worker.trouble = worker.trouble.saturating_sub(1);
     }
 
-    fn note_record(&mut self, worker: WorkerId, mark: proof::Mark) {
+    pub(super) fn note_record(&mut self, worker: WorkerId, mark: proof::Mark) {
         self.workers[worker.0 as usize].record.note(mark);
     }
 

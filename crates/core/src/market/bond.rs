@@ -19,14 +19,17 @@ const BOND_POINTS: u32 = 1000;
 pub const WITHHELD_POINTS: u32 = 1000;
 /// What an award of unknown length is taken for.
 const UNKNOWN: Micros = Micros(1_000_000);
+/// A run that the worker alone speaks of counts from this length on: saying that it ran for a moment costs nothing.
+const STARTED: Micros = Micros(1_000_000);
 /// Trouble points for an award that was not started.
 const NOT_STARTED: u32 = 2;
 
 impl Core {
     /// Takes the bond of a worker whose awarded attempt ended before it began, by its own doing.
     pub(crate) fn forfeit(&mut self, attempt: &Attempt, end: Ended, effects: &mut Vec<Effect>) {
-        let own_doing = matches!(end.cause, Cause::WorkerLeft | Cause::RefusedByOwner);
-        if attempt.why != Why::Won || attempt.begun || end.ran.0 > 0 || !own_doing {
+        let own_doing = matches!(end.cause, Cause::WorkerLeft | Cause::RefusedByOwner | Cause::DeviceFault);
+        let started = attempt.begun || end.ran >= STARTED;
+        if attempt.why != Why::Won || started || !own_doing {
             return;
         }
         let worth = attempt.price.per_second_over(attempt.predicted.unwrap_or(UNKNOWN));

@@ -1,9 +1,12 @@
-use crate::network::{Network, offer};
+use crate::network::{Network, offer, output};
+use gleaner_core::Params;
 use gleaner_core::plan::{Graph, plan};
+use gleaner_core::proof::{Policy, WHOLE};
 use gleaner_wire::api::JobState;
+use gleaner_wire::check::Compared;
 use gleaner_wire::job_file::JobFile;
 use gleaner_wire::render::steps;
-use gleaner_wire::{ByteSize, JobId, Offer, Runtime, RuntimeOffer, WorkerId};
+use gleaner_wire::{ByteSize, DeviceKind, JobId, Millis, Offer, Outcome, Runtime, RuntimeOffer, State, WorkerId};
 
 const PROJECT: &str = "data:83d9dab06011479163c7c4d5fa735f911bac86729f56aaa115b7eed2eb66e022:1:1";
 
@@ -163,4 +166,42 @@ fn a_known_look_does_not_decide_for_a_build_that_nobody_chose() {
     network.deliver(worker, &look, 1000);
     let summary = network.core.job_summary(id).expect("it is there");
     assert_eq!((summary.state, summary.known), (JobState::Done, 10), "the rest is known of that build");
+}
+
+/// A worker that renders on a card.
+fn card(name: &str, model: &str) -> Offer {
+    let mut offer = blender(name, "4.5-optix", 1);
+    (offer.devices[0].kind, offer.devices[0].name) = (DeviceKind::Nvidia, model.into());
+    offer
+}
+
+#[test]
+fn what_cards_draw_is_not_compared_bit_by_bit() {
+    let audits = Policy { trusted: WHOLE, floor: WHOLE, ..Policy::default() };
+    let mut network = Network::with(Params { checks: true, audits, ..Params::default() });
+    let models = ["large", "large", "large", "large", "small", "small", "small"];
+    let workers: Vec<_> = (0..).zip(models).map(|(at, model)| network.join(card(&format!("w{at}"), model))).collect();
+    let id = submit(&mut network, rendering());
+    let mut looked = 0;
+    for seed in 0..200 {
+        for (worker, start) in network.started() {
+            // Every card adds up its samples in another order, each time.
+            let drawn = if start.group == 1 { u64::from(start.index) * 1000 + start.attempt.0 } else { 7 };
+            looked += u64::from(start.compare.is_some());
+            let result = match start.compare {
+                Some(_) => Compared::at(1000).to_output(),
+                None => output(drawn),
+            };
+            network.now = network.now.after(Millis(1000));
+            network.finish(worker, start.attempt, 1000, Outcome::Done(result));
+        }
+        if network.core.round_to_draw().is_some() {
+            network.draw(seed);
+        }
+    }
+    assert_eq!(network.state(id), JobState::Done, "{:?}", network.core.explain(id));
+    assert!(looked > 0, "they are looked at as pictures");
+    assert_eq!((network.core.totals().answers_wrong, network.core.totals().claims_refuted), (0, 0));
+    let state = |worker| network.core.worker_view(worker).expect("it is there").state;
+    assert!(workers.into_iter().all(|worker| state(worker) == State::Available), "nobody is blamed");
 }

@@ -182,6 +182,57 @@ fn comparisons_are_made_by_whom_the_lot_names_and_lead_nobody() {
 }
 
 #[test]
+fn a_comparer_that_lies_passes_no_lie() {
+    let mut network = network();
+    let liar = network.join(offer("liar", 4000, 10));
+    let friend = network.join(offer("friend", 1000, 10));
+    for number in 0..6 {
+        network.join(offer(&format!("w{number}"), 1000, 10));
+    }
+    let id = network.submit("ada", &job(vec![picture(60)]));
+    let mut covered = 0;
+    run(&mut network, |worker, start| match start.compare {
+        Some(_) if worker == friend => {
+            covered += 1;
+            Outcome::Done(Compared::SAME.to_output())
+        }
+        Some(_) => right(start),
+        None if worker == liar => wrong(start),
+        None => right(start),
+    });
+    assert_eq!(network.state(id), JobState::Done);
+    assert!(covered > 0, "the lot named it at least once");
+    for index in 0..60 {
+        assert_eq!(network.core.outputs(id, 0, index, 1), [(index, output(u64::from(index)))], "the right bytes");
+    }
+    assert_eq!(network.earned(liar), Amount::ZERO);
+}
+
+#[test]
+fn a_comparer_that_lies_gets_nobody_refused() {
+    let mut network = network();
+    let liar = network.join(offer("liar", 1000, 10));
+    let honest: Vec<_> = (0..7).map(|number| network.join(offer(&format!("w{number}"), 1000, 10))).collect();
+    let check = CheckFile { pixel: Some(3), ..CheckFile::from(CheckKind::Image) };
+    let id = network.submit("ada", &job(vec![TaskFile { check: Some(check), ..array("picture", 60) }]));
+    let mut lies = 0;
+    // Everybody's picture is a little different, as far as the job allows.
+    run(&mut network, |worker, start| match start.compare {
+        Some(_) if worker == liar => {
+            lies += 1;
+            Outcome::Done(Compared::APART.to_output())
+        }
+        Some(_) => Outcome::Done(Compared::at(1000).to_output()),
+        None => Outcome::Done(output(u64::from(start.index) * 1000 + u64::from(worker.0))),
+    });
+    assert_eq!(network.state(id), JobState::Done);
+    assert!(lies > 0, "the lot named it at least once");
+    assert_eq!(network.core.totals().claims_refuted, 0);
+    let state = |worker| network.core.worker_view(worker).expect("it is there").state;
+    assert!(honest.iter().all(|worker| state(*worker) == State::Available));
+}
+
+#[test]
 fn a_lie_about_a_picture_costs_as_much_as_one_about_bytes_once_honest_ones_are_known() {
     let mut network = network();
     let liar = network.join(offer("liar", 1000, 10));

@@ -54,6 +54,10 @@ pub enum Check {
 }
 
 impl Check {
+    /// How pictures are compared where nobody says by how much they may differ: by two parts of 255 in a channel, by a
+    /// hundredth in structure, or by what honest machines were seen to.
+    pub const PICTURE: Self = Self::Image { pixel: 2 * 257, perceptual: 10_000, learned: true };
+
     /// Whether what honest machines were seen to differ by is tolerated beside what the check itself does.
     pub fn learns(self) -> bool {
         match self {
