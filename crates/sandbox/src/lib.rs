@@ -37,8 +37,8 @@ pub use bubblewrap::{Bubblewrap, BubblewrapConfig, Guards};
 pub use cgroup::Groups;
 pub use collect::{CollectLimits, Found, Harvest, REFUSED_MAX, Refused, Why, collect};
 pub use container::{
-    Engine, EngineConfig, Held, Image, ImageSource, Isolation, PullProgress, RunningContainers, WORKER_LABEL,
-    candidate_hosts,
+    DeviceNames, Engine, EngineConfig, Held, Image, ImageSource, Isolation, PullProgress, RunningContainers,
+    WORKER_LABEL, candidate_hosts,
 };
 pub use disk::DISK_RESERVE_BYTES;
 pub use ending::{Cause, Ending, Usage};

@@ -3,7 +3,8 @@ use std::path::{Path, PathBuf};
 
 use gleaner_blender::card::{Card, Slot};
 use gleaner_machine::Device;
-use gleaner_sandbox::Device as Node;
+use gleaner_machine::advice::{Distribution, Need};
+use gleaner_sandbox::{Device as Node, DeviceNames};
 use gleaner_wire::DeviceKind;
 
 /// Where descriptions of the Container Device Interface are.
@@ -41,26 +42,39 @@ pub fn access(root: &Path, device: &Device, number: usize, takes_names: bool) ->
     Access { card: Card { maker: device.kind, slot }, processes, containers }
 }
 
-/// Why containers cannot have a card, and what to do about it.
-pub fn no_containers(kind: DeviceKind, takes_names: bool) -> (&'static str, &'static str) {
-    match (kind, takes_names) {
-        (DeviceKind::Nvidia, true) => (
-            "NVIDIA's description for containers is not there",
-            "sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml",
+/// Why containers of this engine cannot have a card, and what to do about it.
+pub fn no_containers(kind: DeviceKind, engine: &str, names: DeviceNames, system: Distribution) -> (String, String) {
+    match kind {
+        DeviceKind::Nvidia => no_names(engine, names, &system.install(Need::Docker)),
+        DeviceKind::Amd
+        | DeviceKind::Intel
+        | DeviceKind::Cpu
+        | DeviceKind::Software
+        | DeviceKind::Apple
+        | DeviceKind::Other => {
+            ("it has no node that could be handed on".to_owned(), "update the graphics driver".to_owned())
+        }
+    }
+}
+
+fn no_names(engine: &str, names: DeviceNames, docker: &str) -> (String, String) {
+    match names {
+        DeviceNames::Taken => (
+            "NVIDIA's description for containers is not there".to_owned(),
+            "sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml".to_owned(),
         ),
-        (DeviceKind::Nvidia, false) => (
-            "podman hands on no NVIDIA GPUs through its socket",
-            "install Docker 25 or newer, then share with DOCKER_HOST=unix:///run/docker.sock",
+        DeviceNames::NotByPodman => (
+            "podman hands on no NVIDIA GPUs through its socket".to_owned(),
+            format!("{docker}, then share with DOCKER_HOST=unix:///run/docker.sock"),
         ),
-        (
-            DeviceKind::Amd
-            | DeviceKind::Intel
-            | DeviceKind::Cpu
-            | DeviceKind::Software
-            | DeviceKind::Apple
-            | DeviceKind::Other,
-            _,
-        ) => ("it has no node that could be handed on", "update the graphics driver"),
+        DeviceNames::TooOld => {
+            (format!("{engine} hands on no NVIDIA GPUs by their names; Docker does from 25 on"), docker.to_owned())
+        }
+        DeviceNames::SwitchedOff => (
+            format!("{engine} does not look for NVIDIA's description of its GPUs"),
+            "write \"features\": { \"cdi\": true } into /etc/docker/daemon.json, then sudo systemctl restart docker"
+                .to_owned(),
+        ),
     }
 }
 
@@ -115,6 +129,18 @@ mod tests {
             ways: Ways::default(),
             power_mw_max: None,
         }
+    }
+
+    #[test]
+    fn an_engine_that_hands_on_no_nvidia_card_is_told_of_with_what_to_update() {
+        let told = |names| no_containers(DeviceKind::Nvidia, "Docker 20.10.24", names, Distribution::Debian);
+        let (why, fix) = told(DeviceNames::TooOld);
+        assert!(why.contains("Docker 20.10.24") && why.contains("from 25 on"), "{why}");
+        assert_eq!(fix, "curl -fsSL https://get.docker.com | sudo sh");
+        let (_, fix) = told(DeviceNames::NotByPodman);
+        assert!(fix.contains("get.docker.com") && fix.contains("DOCKER_HOST=unix:///run/docker.sock"), "{fix}");
+        assert!(told(DeviceNames::SwitchedOff).1.contains("daemon.json"));
+        assert!(told(DeviceNames::Taken).1.starts_with("sudo nvidia-ctk cdi generate"));
     }
 
     #[test]

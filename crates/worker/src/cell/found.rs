@@ -14,7 +14,7 @@ use tokio::runtime::Handle;
 
 use super::{BlenderEngine, Cells};
 use crate::config::{Config, Error};
-use crate::doctor::{Finding, install, system};
+use crate::doctor::{Finding, install, inventory, system};
 
 /// Whom programs run as if the worker is root: nobody.
 const NOBODY: Identity = Identity { uid: 65_534, gid: 65_534 };
@@ -99,7 +99,8 @@ fn containers(
 ) -> Option<Engine> {
     let variable = |name: &str| std::env::var(name).ok();
     let (host, run, home) = (variable("DOCKER_HOST"), variable("XDG_RUNTIME_DIR"), variable("HOME"));
-    let start = || advice::start_engine(&system(&config.dir));
+    let cuda = || config.gpu && inventory(&config.dir, &[]).computes_with_cuda();
+    let start = || advice::start_engine(&system(&config.dir), cuda());
     let mut missing: Option<(String, String)> = None;
     for host in candidate_hosts(host.as_deref(), run.as_deref(), home.as_deref()) {
         let engine_config = EngineConfig {
@@ -130,7 +131,7 @@ fn containers(
             }
             Err(error) => {
                 let (why, fix) = in_words(&error);
-                let fix = fix.unwrap_or_else(|| "look into the engine's log".to_owned());
+                let fix = fix.unwrap_or_else(|| engine.restart());
                 missing = Some((format!("{} answers and runs none: {why}", engine.name()), fix));
             }
         }

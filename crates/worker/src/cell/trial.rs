@@ -50,7 +50,7 @@ impl Cells {
         let tried = self.runtime.block_on(engine.trial(&devices, &self.scratch, CONTAINER_TRIAL_TIME_MAX));
         tried.map_err(|error| {
             let (why, fix) = in_words(&error);
-            (why, fix.unwrap_or_else(|| "look into the engine's log".to_owned()))
+            (why, fix.unwrap_or_else(|| engine.restart()))
         })
     }
 
