@@ -5,8 +5,8 @@ use crate::box_image::write_archive;
 use crate::docker::Docker;
 use crate::podman::Podman;
 use gleaner_sandbox::{
-    Bubblewrap, BubblewrapConfig, Cause, Ending, Engine, EngineConfig, Error, Folder, Groups, Helper, Identity, Image,
-    ImageSource, Isolation, Job, Limits, Line, Lines, Network, Running, Stream,
+    Bubblewrap, BubblewrapConfig, Cause, Ending, Engine, EngineConfig, Error, Folder, Groups, Guards, Helper, Identity,
+    Image, ImageSource, Isolation, Job, Limits, Line, Lines, Network, Running, Stream,
 };
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -146,6 +146,14 @@ impl Cell {
         match &self.kind {
             Kind::Bubblewrap(_) => None,
             Kind::Container { engine, .. } => Some(engine),
+        }
+    }
+
+    /// What stands between programs and the machine, under bubblewrap.
+    pub fn guards(&self) -> Guards {
+        match &self.kind {
+            Kind::Bubblewrap(bubblewrap) => bubblewrap.guards(),
+            Kind::Container { .. } => panic!("containers are guarded by their engine"),
         }
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use gleaner_blender::engine::{Engine as BlenderProgram, Launch};
 use gleaner_machine::advice::{self, Need};
 use gleaner_sandbox::{
-    Bubblewrap, BubblewrapConfig, Engine, EngineConfig, Groups, Helper, Identity, Isolation, candidate_hosts,
+    Bubblewrap, BubblewrapConfig, Engine, EngineConfig, Groups, Helper, Identity, Isolation, Landlock, candidate_hosts,
 };
 use gleaner_wire::Millis;
 use gleaner_wire::render::DeviceChoice;
@@ -74,6 +74,20 @@ fn without_groups(why: &str) -> Finding {
                 and processes are counted for the whole user";
     let fix = "run it as a service with control groups of its own (`gleaner share --install`), or as root";
     Finding::missing("limits", format!("{what}: {why}"), fix)
+}
+
+/// Says what the wall behind the namespaces is worth on this kernel.
+fn landlock(enforced: Landlock) -> Finding {
+    let works = |detail: &str| Finding::works("landlock", detail);
+    match enforced {
+        Landlock::All => works("the kernel enforces all of it around Blender"),
+        Landlock::Some => works("the kernel enforces what it knows of it around Blender; newer ones know more"),
+        Landlock::None => {
+            let why = "this kernel does not enforce it, so that around Blender namespaces and seccomp stand alone";
+            let fix = "boot Linux 5.13 or newer, with landlock in its option lsm= (sudo cat /sys/kernel/security/lsm)";
+            Finding::missing("landlock", why, fix)
+        }
+    }
 }
 
 /// Half of what the owner allows at most: the end itself takes time as well.
@@ -179,6 +193,7 @@ fn find_blender(
         return findings.push(Finding::missing("blender", why, fix));
     }
     findings.push(works);
+    findings.extend(cells.bubblewrap.as_ref().and_then(|bubblewrap| bubblewrap.guards().landlock).map(landlock));
     let tried = match &ffmpeg {
         Some(path) => cells.try_ffmpeg(path),
         None => Err(("ffmpeg is not installed".to_owned(), install(&config.dir, Need::Ffmpeg))),
@@ -226,6 +241,12 @@ mod tests {
     fn a_program_never_gets_all_the_time_that_the_owner_allows() {
         let graces = [200, 2000, 60_000].map(|free_within| grace(Millis(free_within)).as_millis());
         assert_eq!(graces, [100, 1000, 1000]);
+    }
+
+    #[test]
+    fn a_kernel_without_landlock_is_told_of() {
+        assert!(landlock(Landlock::All).is_good() && landlock(Landlock::Some).is_good());
+        assert!(!landlock(Landlock::None).is_good());
     }
 
     #[test]
