@@ -111,9 +111,19 @@ impl Cell {
         Self::contained(Service::Docker(Docker::start()), Isolation::EngineDefault).await
     }
 
+    /// Containers whose owner allows a network of this podman.
+    pub async fn on_network(podman: Podman, network: &str) -> Self {
+        Self::contained_on(Service::Podman(podman), Isolation::EngineDefault, Some(network)).await
+    }
+
     async fn contained(service: Service, isolation: Isolation) -> Self {
+        Self::contained_on(service, isolation, None).await
+    }
+
+    async fn contained_on(service: Service, isolation: Isolation, network: Option<&str>) -> Self {
         let home = tempfile::tempdir().unwrap();
-        let config = EngineConfig { isolation, ..engine_config(&service.host(), home.path()) };
+        let network = network.map(str::to_owned);
+        let config = EngineConfig { isolation, network, ..engine_config(&service.host(), home.path()) };
         let groups = Arc::new(Groups::open(&config.worker).unwrap());
         let engine = Engine::connect(config, groups).await.unwrap();
         let archive = home.path().join("image.tar");
