@@ -7,6 +7,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::card::Card;
 use crate::plan::DeviceChoice;
 use crate::process::{Ending, Invocation, run};
 use crate::{Fault, answer};
@@ -213,12 +214,10 @@ impl Engine {
         })
     }
 
-    /// What to compute on; none if there is nothing of the kind.
-    pub fn device(&self, choice: DeviceChoice) -> Option<&Device> {
+    /// What to compute on in a place that has this card, or none; nothing if Cycles finds nothing of the kind there.
+    pub fn device(&self, choice: DeviceChoice, card: Option<&Card>) -> Option<&Device> {
         let processor = || self.devices.iter().find(|device| device.kind == DeviceKind::Cpu);
-        // Kinds are ordered: of the two that know an NVIDIA card, the one with ray tracing is the later.
-        let cards = self.devices.iter().filter(|device| device.kind != DeviceKind::Cpu);
-        let card = cards.max_by_key(|device| device.kind);
+        let card = card.and_then(|card| card.among(&self.devices));
         match choice {
             DeviceChoice::Any => card.or_else(processor),
             DeviceChoice::Cpu => processor(),
@@ -334,7 +333,8 @@ mod tests {
 
     #[test]
     fn a_card_is_taken_only_where_one_is_wanted() {
-        let card = |kind: DeviceKind| Device { kind, id: "card".into(), name: "card".into() };
+        let device = |kind: DeviceKind| Device { kind, id: "card".into(), name: "card".into() };
+        let card = Card { maker: gleaner_wire::DeviceKind::Nvidia, slot: None };
         let engine = |devices| Engine {
             launch: Launch::Blender("blender".into()),
             version: OLDEST,
@@ -345,12 +345,13 @@ mod tests {
             readable: vec![],
         };
         let plain = engine(vec![Device::processor()]);
-        let kind = |engine: &Engine, choice| engine.device(choice).map(|device| device.kind);
+        let kind = |engine: &Engine, choice| engine.device(choice, Some(&card)).map(|device| device.kind);
         assert_eq!(kind(&plain, DeviceChoice::Any), Some(DeviceKind::Cpu));
         assert_eq!(kind(&plain, DeviceChoice::Gpu), None);
-        let rich = engine(vec![Device::processor(), card(DeviceKind::Optix), card(DeviceKind::Cuda)]);
+        let rich = engine(vec![Device::processor(), device(DeviceKind::Optix), device(DeviceKind::Cuda)]);
         assert_eq!(kind(&rich, DeviceChoice::Any), Some(DeviceKind::Optix));
         assert_eq!(kind(&rich, DeviceChoice::Cpu), Some(DeviceKind::Cpu));
+        assert_eq!(rich.device(DeviceChoice::Gpu, None), None, "a place without a card has none of the others'");
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! | [`plan`] | frames, how each is cut, and what a step does: pure, part of `gleaner-wire` |
 //! | [`work`] | a step on the machine that does it: what to prepare, what to run, what came of it |
 //! | [`engine`] | Debian's `blender` or a `bpy` module: version, build, devices |
+//! | [`card`] | which of an engine's devices a card of the machine is |
 //! | [`scene`] | what a scene is and which files it needs, before anything is paid |
 //! | [`render`] | one frame or one piece of it: the command, its progress, its faults |
 //! | [`merge`] | pieces into one picture, and the comparison of pictures |
@@ -16,6 +17,7 @@
 //! An engine that renders a stranger's scene belongs into a sandbox. So everything that starts one is in two halves: a
 //! [`process::Invocation`] that any sandbox can run, and a function that judges how it ended.
 mod answer;
+pub mod card;
 pub mod engine;
 mod fault;
 pub mod finish;

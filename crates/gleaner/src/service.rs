@@ -9,6 +9,16 @@ use crate::failure::Advice;
 use crate::output::{data, say};
 use crate::settings::Settings;
 
+/// Variables that decide what is shared and where, none of them a secret. What the session has of them the service gets.
+const CARRIED: [&str; 6] = [
+    "DOCKER_HOST",
+    "GLEANER_ACCOUNT_TOKEN_FILE",
+    "GLEANER_DIR",
+    "GLEANER_HUB",
+    "GLEANER_PASSWORD_FILE",
+    "GLEANER_WALLET",
+];
+
 /// Installs or removes the service, starts or stops it, and says what else there is to do.
 pub fn perform(settings: &Settings, install: bool) -> Result<ExitCode> {
     let home = std::env::var_os("HOME").map(PathBuf::from).context("HOME is not set")?;
@@ -58,5 +68,7 @@ fn run(commands: Vec<Vec<String>>) -> Vec<Vec<String>> {
 fn service(settings: &Settings) -> Result<Service> {
     let program = std::env::current_exe().context("cannot find this program's own file")?;
     let arguments = std::env::args().skip(1).filter(|argument| argument != "--install").collect();
-    Ok(Service { program, arguments, dir: settings.folder()? })
+    let variable = |name: &str| Some((name.to_owned(), std::env::var(name).ok().filter(|value| !value.is_empty())?));
+    let environment = CARRIED.iter().filter_map(|name| variable(name)).collect();
+    Ok(Service { program, arguments, dir: settings.folder()?, environment })
 }

@@ -96,6 +96,21 @@ fn a_card_without_driver_is_found_and_the_driver_named() {
 }
 
 #[test]
+fn a_working_nvidia_card_without_an_engine_is_told_of_docker_and_not_of_podman() {
+    let mut probes = machine("two_nvidia_gpus").probes;
+    probes.system.tools.retain(|tool, _| !["podman", "docker", "nvidia-ctk"].contains(&tool.as_str()));
+    let told = findings(&Inventory::from(&probes), &probes.system);
+    let fix = |capability: &str| {
+        let finding = told.iter().find(|finding| finding.capability == capability).expect("it is told");
+        finding.to_string()
+    };
+    let container = fix("container");
+    assert!(container.contains("get.docker.com") && container.contains("systemctl enable --now docker"), "{container}");
+    assert!(!container.contains("install podman"), "{container}");
+    assert!(fix("gpu in containers").contains("nvidia-container-toolkit"));
+}
+
+#[test]
 fn nouveau_is_not_taken_for_a_driver_that_computes() {
     let machine = machine("nouveau");
     let (problem, _, fix) = machine.only_problem();

@@ -11,6 +11,7 @@ fn service() -> Service {
             .map(str::to_owned)
             .into(),
         dir: PathBuf::from("/tmp"),
+        environment: vec![("DOCKER_HOST".to_owned(), "unix:///run/my \"own\" 100%/$x.sock".to_owned())],
     }
 }
 
@@ -61,9 +62,31 @@ fn a_unit_keeps_every_argument_as_it_is() {
     let line = text.lines().find_map(|line| line.strip_prefix("ExecStart=")).expect("a command");
     let expected = r#""/opt/my programs/gleaner" "share" "--hub" "http://hub:1/?a=1&b=100%%" "--name" "Ann's \"box\" $$HOME \\ x""#;
     assert_eq!(line, expected);
-    for taken in ["NoNewPrivileges=yes", "RestrictSUIDSGID=yes", "UMask=0077", "KillMode=mixed"] {
+    for taken in ["NoNewPrivileges=yes", "RestrictSUIDSGID=yes", "UMask=0077"] {
         assert!(text.lines().any(|line| line == taken), "{taken}");
     }
+}
+
+#[test]
+fn a_unit_leaves_the_watchdog_of_containers_alive() {
+    let text = Platform::Systemd.render(&service()).expect("a unit");
+    let modes: Vec<_> = text.lines().filter(|line| line.starts_with("KillMode=")).collect();
+    assert_eq!(modes, ["KillMode=process"], "every other mode ends what cleans up after the worker");
+}
+
+#[test]
+fn a_service_keeps_the_variables_that_it_was_installed_with() {
+    let text = Platform::Systemd.render(&service()).expect("a unit");
+    let line = text.lines().find(|line| line.starts_with("Environment=")).expect("a variable");
+    // Percent signs would be replaced by systemd here; dollar signs are left alone.
+    assert_eq!(line, r#"Environment="DOCKER_HOST=unix:///run/my \"own\" 100%%/$x.sock""#);
+    let agent = Platform::Launchd.render(&service()).expect("an agent");
+    assert!(agent.contains("<key>DOCKER_HOST</key>"), "{agent}");
+    let none = Service { environment: Vec::new(), ..service() };
+    assert!(!Platform::Systemd.render(&none).expect("a unit").contains("Environment="));
+    let smuggled = [("DOCKER_HOST".to_owned(), "x\nExecStartPre=/bin/evil".to_owned())].to_vec();
+    let smuggled = Service { environment: smuggled, ..service() };
+    assert!(matches!(Platform::Systemd.render(&smuggled), Err(Error::Text(_))));
 }
 
 #[test]

@@ -37,13 +37,14 @@ pub use bubblewrap::{Bubblewrap, BubblewrapConfig, Guards};
 pub use cgroup::Groups;
 pub use collect::{CollectLimits, Found, Harvest, REFUSED_MAX, Refused, Why, collect};
 pub use container::{
-    Engine, EngineConfig, Held, Image, ImageSource, Isolation, PullProgress, RunningContainers, WORKER_LABEL,
-    candidate_hosts,
+    DeviceNames, Engine, EngineConfig, Held, Image, ImageSource, Isolation, PullProgress, RunningContainers,
+    WORKER_LABEL, candidate_hosts,
 };
 pub use disk::DISK_RESERVE_BYTES;
 pub use ending::{Cause, Ending, Usage};
 pub use error::Error;
 pub use folder::{Folder, Identity};
+pub use helper::Landlock;
 pub use helper::{Helper, run_helper};
 pub use job::{ARGUMENTS_MAX, COMMAND_BYTES_MAX, DEVICES_MAX, Device, Job, Limits, Network};
 pub use lines::{LINE_BYTES_MAX, LINES_WAITING_MAX, Line, Lines, Stream};

@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use gleaner_machine::Inventory;
+use gleaner_machine::advice::Distribution;
 use gleaner_machine::inventory::Memory;
+use gleaner_sandbox::DeviceNames;
 use gleaner_wire::render::DeviceChoice;
 use gleaner_wire::{Amount, ByteSize, DeviceKind, DeviceOffer, Offer, Runtime, RuntimeOffer};
 
@@ -70,7 +72,7 @@ fn with_kernels(
                 findings.push(Finding::works(capability, describe(&card.offer)));
                 if card.machine[0].kind != DeviceKind::Software {
                     let access = access_to(&card.machine[0], inventory, cells);
-                    findings.extend(without_containers(&card.machine[0], &access, cells));
+                    findings.extend(without_containers(&config.dir, &card.machine[0], &access, cells));
                     offer_cells(&mut card, cells, DeviceChoice::Gpu, vec![access], findings);
                 }
                 cards.push(card);
@@ -111,7 +113,7 @@ fn without_kernels(
         let engine = Engine { wasm: None, wgsl: None, cells: None };
         let mut card = Device { offer, engine, machine: vec![machine.clone()] };
         let access = access_to(machine, inventory, cells);
-        findings.extend(without_containers(machine, &access, cells));
+        findings.extend(without_containers(&config.dir, machine, &access, cells));
         offer_cells(&mut card, cells, DeviceChoice::Gpu, vec![access], findings);
         if !card.offer.runtimes.is_empty() {
             let runtimes: Vec<String> = card.offer.runtimes.iter().map(|one| one.runtime.to_string()).collect();
@@ -171,13 +173,19 @@ fn access_to(machine: &gleaner_machine::Device, inventory: &Inventory, cells: Op
 }
 
 fn takes_names(cells: Option<&Cells>) -> bool {
-    cells.and_then(Cells::containers).is_some_and(gleaner_sandbox::Engine::takes_device_names)
+    cells.and_then(Cells::containers).is_some_and(|engine| engine.device_names() == DeviceNames::Taken)
 }
 
 /// Says why containers run on this machine and not with this card.
-fn without_containers(machine: &gleaner_machine::Device, access: &Access, cells: Option<&Cells>) -> Option<Finding> {
-    cells.and_then(Cells::containers).filter(|_| access.containers.is_empty())?;
-    let (why, fix) = no_containers(machine.kind, takes_names(cells));
+fn without_containers(
+    dir: &Path,
+    machine: &gleaner_machine::Device,
+    access: &Access,
+    cells: Option<&Cells>,
+) -> Option<Finding> {
+    let engine = cells.and_then(Cells::containers).filter(|_| access.containers.is_empty())?;
+    let system = Distribution::of(&crate::doctor::system(dir));
+    let (why, fix) = no_containers(machine.kind, &engine.name(), engine.device_names(), system);
     Some(Finding::missing(format!("container on {}", machine.name), why, fix))
 }
 

@@ -172,8 +172,9 @@ struct Owner {
 
 impl Owner {
     fn new(agent: Arc<Agent>, ask: Ask) -> Self {
-        let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-        let session = Session { x11: is_set("DISPLAY"), wayland: is_set("WAYLAND_DISPLAY") };
+        let session = Session::of(
+            std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))),
+        );
         let yielding = ask.devices.iter().map(|_| None).collect();
         for device in 0..ask.devices.len() as u16 {
             agent.rest(device, true);

@@ -121,9 +121,9 @@ pub(crate) fn offer_cells(
     {
         device.offer.runtimes.push(runtime(Runtime::Container, None));
     }
-    let key = cells.blender().filter(|_| one_at_most).and_then(|blender| blender.key(choice));
-    if let Some(key) = key
+    if let Some(blender) = cells.blender().filter(|_| one_at_most)
         && (!on_card || passes(Runtime::Blender, cells.try_cycles(choice)))
+        && let Some(key) = blender.key(choice, cells.card())
     {
         device.offer.runtimes.push(runtime(Runtime::Blender, Some(key)));
         device.offer.eevee = cells.draws();

@@ -21,7 +21,7 @@ struct Worker {
 impl Worker {
     fn new(launch: &Launch) -> Self {
         let engine = Engine::ask(launch).expect("answers");
-        let device = engine.device(DeviceChoice::Cpu).expect("a processor").clone();
+        let device = engine.device(DeviceChoice::Cpu, None).expect("a processor").clone();
         let means =
             Means { launch: launch.clone(), device, threads: NonZeroU32::MIN, ffmpeg: "/usr/bin/ffmpeg".into() };
         Self { means, readable: engine.readable }

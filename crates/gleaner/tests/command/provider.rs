@@ -1,7 +1,7 @@
 //! From a machine that nobody has tested to work that is paid: containers, scenes, and owners who come back.
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 
-use crate::network::{Network, sources};
+use crate::network::{Network, gleaner, sources};
 use crate::owner::{first_worker, said};
 use crate::podman::Podman;
 use crate::programs::{self, ARRAY};
@@ -27,6 +27,89 @@ fn a_worker_is_tested_before_it_gets_work_and_then_gets_it() {
     assert_eq!(network.read("out/square/19"), b"20");
     let shown = network.run(&["worker", "show", "0"]).succeeded().stdout;
     assert!(shown.contains("HUB'S TEST"), "{shown}");
+}
+
+/// Needs a Vulkan driver, as the other tests of kernels do.
+#[test]
+fn a_graphics_device_is_tested_with_real_kernels_before_it_gets_work() {
+    let mut network = distrustful();
+    let url = network.url();
+    let options = ["--no-cpu", "--no-containers", "--no-blender", "--adapter", "llvmpipe"];
+    network.start_worker_with(&url, &options, &[]);
+    let workers = network.wait_for_tests(1);
+    let tests = &workers[0].tests;
+    let [test] = &tests[..] else { panic!("{tests:?}") };
+    assert!(test.runtime == Runtime::Wgsl && test.score.is_some_and(|score| score > 0), "{test:?}");
+    assert!(said(&network, "has tested wgsl").contains("work can come"));
+    let example = sources().join("../../examples/kernel");
+    for name in ["job.toml", "collatz.wgsl"] {
+        network.write(name, std::fs::read(example.join(name)).expect("the example"));
+    }
+    network.run(&["run", "job.toml", "--out", "out"]).succeeded();
+    assert!(!network.read("out/collatz/19").is_empty());
+}
+
+/// A service starts with the machine, and the desktop after it. What tells of the desktop is scripts of the test; what asks
+/// them is real.
+#[test]
+fn a_game_on_a_desktop_that_started_after_the_worker_is_seen() {
+    let network = Network::start(0);
+    let url = network.url();
+    first_worker(&network, "[yield]\nunknown = \"share\"\nprocess_quiet = \"1s\"\ninput = \"never\"\n");
+    let desktop = network.folder().join("desktop");
+    let bin = network.folder().join("bin");
+    std::fs::create_dir_all(&bin).expect("a folder");
+    let manager = format!("[ \"$*\" = '--user show-environment' ] && cat {}", desktop.display());
+    let screen = "[ \"$DISPLAY\" = :77 ] || exit 1\ncase \"$*\" in\n\
+                  *ACTIVE*) echo '_NET_ACTIVE_WINDOW(WINDOW): window id # 0x7';;\n\
+                  *) echo '_NET_WM_STATE(ATOM) = _NET_WM_STATE_FULLSCREEN';;\nesac";
+    for (name, script) in [("systemctl", manager.as_str()), ("xprop", screen)] {
+        std::fs::write(bin.join(name), format!("#!/bin/sh\n{script}\n")).expect("written");
+        let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(bin.join(name), executable).expect("executable");
+    }
+    std::fs::write(&desktop, "LANG=C\n").expect("written");
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap_or_default());
+    let log = std::fs::File::create(network.folder().join("worker-1.log")).expect("a log");
+    let mut command = gleaner();
+    command.arg("--dir").arg(network.state()).args(["share", "--hub", &url, "--no-gpu", "--cpu-slots", "1"]);
+    command.args(["--no-containers", "--no-blender"]).stdout(Stdio::null()).stderr(log).env("PATH", path);
+    let _worker = Ends(command.env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY").spawn().expect("it starts"));
+    network.wait_for_workers(1);
+    std::fs::write(&desktop, "LANG=C\nDISPLAY=:77\n").expect("written");
+    let why = said(&network, "is yours now: an application");
+    assert!(why.contains("fills the screen"), "{why}");
+    std::fs::write(&desktop, "LANG=C\n").expect("written");
+    said(&network, "is shared again");
+}
+
+#[test]
+fn a_service_gets_what_the_session_knew_of_its_engine_and_hub() {
+    let home = tempfile::tempdir().expect("a folder");
+    let mut command = gleaner();
+    command.env("HOME", home.path()).env("PATH", home.path()).env("GLEANER_HUB", "http://127.0.0.1:9");
+    command.env("DOCKER_HOST", "unix:///run/docker.sock").env("GLEANER_SECRET", "not for files");
+    let state = home.path().join("state");
+    let output = command.arg("--dir").arg(state).args(["share", "--install"]).output().expect("it runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let unit = std::fs::read_to_string(home.path().join(".config/systemd/user/gleaner.service")).expect("a unit");
+    for line in
+        ["Environment=\"DOCKER_HOST=unix:///run/docker.sock\"", "Environment=\"GLEANER_HUB=http://127.0.0.1:9\""]
+    {
+        assert!(unit.lines().any(|written| written == line), "{unit}");
+    }
+    assert!(!unit.contains("SECRET"), "{unit}");
+}
+
+/// A process that ends with its test.
+struct Ends(Child);
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 #[test]

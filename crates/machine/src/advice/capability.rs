@@ -2,7 +2,7 @@
 use gleaner_wire::{ByteSize, DeviceKind};
 
 use super::Finding;
-use super::cure::cure;
+use super::cure::{cure, start_engine};
 use super::distribution::{Distribution, Need};
 use crate::inventory::{Device, Display, Inventory, Memory, Problem};
 use crate::probe::system::{Family, System};
@@ -21,11 +21,12 @@ pub fn findings(inventory: &Inventory, system: &System) -> Vec<Finding> {
     if system.family == Family::Linux {
         found.extend(lacks(system, "sandbox for programs", "bwrap", Need::Bubblewrap));
     }
-    if inventory.devices.iter().any(|device| device.ways.cuda.is_some()) && has_engine(system) {
+    let cuda = inventory.computes_with_cuda();
+    if cuda {
         found.extend(lacks(system, "gpu in containers", "nvidia-ctk", Need::NvidiaContainers));
     }
-    if !has_engine(system) {
-        let fix = here.install(Need::Podman);
+    if !["podman", "docker"].iter().any(|engine| system.tools.contains_key(*engine)) {
+        let fix = if cuda { start_engine(system, cuda) } else { here.install(Need::Podman) };
         found.push(Finding::missing("container", "neither podman nor docker is installed", fix));
     }
     found.extend(lacks(system, "blender", "blender", Need::Blender));
@@ -88,8 +89,4 @@ fn lacks(system: &System, capability: &str, program: &str, need: Need) -> Option
     let fix = || Distribution::of(system).install(need);
     let missing = || Finding::missing(capability, format!("{program} is not installed"), fix());
     (!system.tools.contains_key(program)).then(missing)
-}
-
-fn has_engine(system: &System) -> bool {
-    ["podman", "docker"].iter().any(|engine| system.tools.contains_key(*engine))
 }

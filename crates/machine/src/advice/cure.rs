@@ -7,6 +7,9 @@ use crate::probe::system::{Family, System};
 
 /// What has podman answer as an engine.
 const PODMAN_SOCKET: &str = "systemctl --user enable --now podman.socket";
+/// What has Docker answer as an engine.
+const DOCKER_SERVICE: &str =
+    "sudo systemctl enable --now docker && sudo usermod -aG docker $USER, then log out and in again";
 
 /// A problem in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -120,15 +123,15 @@ fn permit(node: &str, system: Distribution) -> String {
     }
 }
 
-/// How to get a container engine that answers: the one that is installed is started, otherwise one is installed first.
-pub fn start_engine(system: &System) -> String {
+/// How to get a container engine that answers: the one that is installed is started, otherwise one is installed first. Where
+/// CUDA works it has to be Docker: podman hands on no NVIDIA cards through its socket.
+pub fn start_engine(system: &System, cuda: bool) -> String {
     let has = |engine: &str| system.tools.contains_key(engine);
     let install = || Distribution::of(system).install(Need::Podman);
     match system.family {
-        Family::Linux if has("podman") => PODMAN_SOCKET.to_owned(),
-        Family::Linux if has("docker") => {
-            "sudo systemctl enable --now docker && sudo usermod -aG docker $USER, then log out and in again".to_owned()
-        }
+        Family::Linux if has("podman") && !cuda => PODMAN_SOCKET.to_owned(),
+        Family::Linux if has("docker") => DOCKER_SERVICE.to_owned(),
+        Family::Linux if cuda => format!("{}, then {DOCKER_SERVICE}", Distribution::of(system).install(Need::Docker)),
         Family::Linux => format!("{}, then {PODMAN_SOCKET}", install()),
         Family::Macos | Family::Windows if has("podman") => "podman machine start".to_owned(),
         Family::Macos | Family::Windows | Family::Other => install(),
@@ -155,7 +158,7 @@ mod tests {
     fn an_engine_that_is_installed_is_started_and_not_installed_again() {
         let with = |id: &str, family, tool: &str| {
             let tools = [(tool.to_owned(), String::new())].into_iter().filter(|(tool, _)| !tool.is_empty()).collect();
-            start_engine(&System { id: id.to_owned(), family, tools, ..System::default() })
+            start_engine(&System { id: id.to_owned(), family, tools, ..System::default() }, false)
         };
         assert_eq!(with("fedora", Family::Linux, "podman"), "systemctl --user enable --now podman.socket");
         assert!(with("debian", Family::Linux, "docker").starts_with("sudo systemctl enable --now docker"));
@@ -163,5 +166,19 @@ mod tests {
         assert_eq!(with("fedora", Family::Linux, ""), both);
         assert_eq!(with("", Family::Macos, "podman"), "podman machine start");
         assert!(with("", Family::Macos, "").starts_with("brew install podman"));
+    }
+
+    #[test]
+    fn where_cuda_works_the_engine_is_one_that_hands_the_card_on() {
+        let with = |id: &str, tool: &str| {
+            let tools = [(tool.to_owned(), String::new())].into_iter().filter(|(tool, _)| !tool.is_empty()).collect();
+            start_engine(&System { id: id.to_owned(), family: Family::Linux, tools, ..System::default() }, true)
+        };
+        for tool in ["", "podman"] {
+            let fix = with("debian", tool);
+            assert!(fix.starts_with("curl -fsSL https://get.docker.com | sudo sh, then sudo systemctl"), "{fix}");
+        }
+        assert!(with("fedora", "").starts_with("sudo dnf install moby-engine, then sudo systemctl"));
+        assert!(with("debian", "docker").starts_with("sudo systemctl enable --now docker"));
     }
 }

@@ -49,11 +49,16 @@ pub enum Need {
     Bubblewrap,
     /// The container engine.
     Podman,
+    /// The container engine that hands on NVIDIA's cards.
+    Docker,
     /// Blender.
     Blender,
     /// Videos out of frames.
     Ffmpeg,
 }
+
+/// Docker's own packages, always the newest.
+const DOCKER_SCRIPT: &str = "curl -fsSL https://get.docker.com | sudo sh";
 
 impl Distribution {
     /// Which one a system is, by its own name first and by what it descends from second.
@@ -85,6 +90,8 @@ impl Distribution {
     /// The command that installs something here, or what to do where there is none.
     pub fn install(self, need: Need) -> String {
         match self {
+            // The engine in a stable Debian may be too old for what it is needed for.
+            Self::Debian if need == Need::Docker => DOCKER_SCRIPT.to_owned(),
             Self::Debian => format!("sudo apt install {}", debian(need)),
             Self::Ubuntu => ubuntu(need).to_owned(),
             Self::Fedora => fedora(need).to_owned(),
@@ -109,6 +116,7 @@ fn debian(need: Need) -> &'static str {
         Need::Firmware => "firmware-amd-graphics firmware-misc-nonfree (from non-free-firmware), then reboot",
         Need::Bubblewrap => "bubblewrap",
         Need::Podman => "podman",
+        Need::Docker => "docker.io",
         Need::Blender => "blender",
         Need::Ffmpeg => "ffmpeg",
     }
@@ -124,6 +132,7 @@ fn ubuntu(need: Need) -> &'static str {
         Need::Firmware => "sudo apt install linux-firmware, then reboot",
         Need::Bubblewrap => "sudo apt install bubblewrap",
         Need::Podman => "sudo apt install podman",
+        Need::Docker => DOCKER_SCRIPT,
         Need::Blender => "sudo apt install blender",
         Need::Ffmpeg => "sudo apt install ffmpeg",
     }
@@ -139,6 +148,7 @@ fn fedora(need: Need) -> &'static str {
         Need::Firmware => "sudo dnf install linux-firmware, then reboot",
         Need::Bubblewrap => "sudo dnf install bubblewrap",
         Need::Podman => "sudo dnf install podman",
+        Need::Docker => "sudo dnf install moby-engine",
         Need::Blender => "sudo dnf install blender",
         Need::Ffmpeg => "sudo dnf install ffmpeg-free",
     }
@@ -153,6 +163,7 @@ fn arch(need: Need) -> &'static str {
         Need::Firmware => "linux-firmware, then reboot",
         Need::Bubblewrap => "bubblewrap",
         Need::Podman => "podman",
+        Need::Docker => "docker",
         Need::Blender => "blender",
         Need::Ffmpeg => "ffmpeg",
     }
@@ -168,6 +179,7 @@ fn suse(need: Need) -> &'static str {
         Need::Firmware => "kernel-firmware-all, then reboot",
         Need::Bubblewrap => "bubblewrap",
         Need::Podman => "podman",
+        Need::Docker => "docker",
         Need::Blender => "blender",
         Need::Ffmpeg => "ffmpeg",
     }
@@ -183,6 +195,7 @@ fn nixos(need: Need) -> &'static str {
         Need::Firmware => "set hardware.enableRedistributableFirmware = true;",
         Need::Bubblewrap => "add pkgs.bubblewrap to environment.systemPackages",
         Need::Podman => "set virtualisation.podman.enable = true;",
+        Need::Docker => "set virtualisation.docker.enable = true;",
         Need::Blender => "add pkgs.blender to environment.systemPackages",
         Need::Ffmpeg => "add pkgs.ffmpeg to environment.systemPackages",
     }
@@ -197,6 +210,7 @@ fn alpine(need: Need) -> &'static str {
         Need::Firmware => "linux-firmware-amdgpu linux-firmware-i915, then reboot",
         Need::Bubblewrap => "bubblewrap",
         Need::Podman => "podman",
+        Need::Docker => "docker",
         Need::Blender => "blender",
         Need::Ffmpeg => "ffmpeg",
     }
@@ -210,6 +224,7 @@ fn macos(need: Need) -> &'static str {
         Need::MesaVulkan | Need::Firmware => "softwareupdate --install --all (Metal comes with macOS)",
         Need::Bubblewrap => "none: this sandbox needs Linux",
         Need::Podman => "brew install podman && podman machine init && podman machine start",
+        Need::Docker => "brew install --cask docker",
         Need::Blender => "brew install --cask blender",
         Need::Ffmpeg => "brew install ffmpeg",
     }
@@ -223,6 +238,7 @@ fn windows(need: Need) -> &'static str {
         Need::MesaVulkan | Need::Firmware => "install the graphics driver from the maker's page",
         Need::Bubblewrap => "none: this sandbox needs Linux; run Gleaner inside WSL 2",
         Need::Podman => "winget install RedHat.Podman",
+        Need::Docker => "winget install Docker.DockerDesktop",
         Need::Blender => "winget install BlenderFoundation.Blender",
         Need::Ffmpeg => "winget install Gyan.FFmpeg",
     }
@@ -238,6 +254,7 @@ fn plain(need: Need) -> &'static str {
         Need::Firmware => "the firmware of your graphics card",
         Need::Bubblewrap => "bubblewrap",
         Need::Podman => "podman",
+        Need::Docker => "Docker, 25 or newer,",
         Need::Blender => "Blender",
         Need::Ffmpeg => "ffmpeg",
     }

@@ -89,6 +89,13 @@ impl Device {
     }
 }
 
+impl Inventory {
+    /// Whether there is an NVIDIA card that works.
+    pub fn computes_with_cuda(&self) -> bool {
+        self.devices.iter().any(|device| device.ways.cuda.is_some())
+    }
+}
+
 impl From<&Probes> for Inventory {
     fn from(probes: &Probes) -> Self {
         let devices = assemble::devices(probes);

@@ -1,4 +1,5 @@
 //! Asking the system's own programs, for a bounded time and a bounded answer.
+use std::collections::BTreeMap;
 use std::io::Read;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -9,7 +10,13 @@ const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// What a program printed; `None` if it is not there, fails or does not end in time.
 pub fn output(program: &str, arguments: &[&str]) -> Option<String> {
+    output_with(program, arguments, &BTreeMap::new())
+}
+
+/// The same, with these variables beside our own.
+pub fn output_with(program: &str, arguments: &[&str], variables: &BTreeMap<String, String>) -> Option<String> {
     let mut command = Command::new(program);
+    command.envs(variables);
     let mut child =
         command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?;
     let stdout = child.stdout.take()?;

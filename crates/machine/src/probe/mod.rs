@@ -4,7 +4,7 @@
 //! a real machine. The records are serializable: what a machine answered can be kept, and told to `inventory` again.
 use std::path::PathBuf;
 
-use gleaner_wire::{ByteSize, DeviceKind};
+use gleaner_wire::DeviceKind;
 use serde::{Deserialize, Serialize};
 
 pub mod apple;
@@ -61,8 +61,6 @@ pub struct Probes {
     pub apple: Vec<apple::AppleGpu>,
     /// Adapters of graphics interfaces; `None` if nobody asked for them.
     pub adapters: Option<Vec<Adapter>>,
-    /// Bytes a second to the hub, if the caller measured them.
-    pub hub_bytes_per_second: Option<ByteSize>,
 }
 
 /// Where to look.

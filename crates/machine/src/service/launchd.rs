@@ -10,6 +10,7 @@ pub(super) fn render(service: &Texts<'_>) -> String {
     let word = |text: &str| format!("        <string>{}</string>\n", escape(text));
     let command: String = std::iter::once(service.program).chain(service.arguments.iter().copied()).map(word).collect();
     let dir = escape(service.dir);
+    let environment = environment(&service.environment);
     format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>
 <!DOCTYPE plist PUBLIC \"-//Apple//DTD PLIST 1.0//EN\" \"http://www.apple.com/DTDs/PropertyList-1.0.dtd\">
@@ -23,7 +24,7 @@ pub(super) fn render(service: &Texts<'_>) -> String {
 {command}    </array>
     <key>WorkingDirectory</key>
     <string>{dir}</string>
-    <key>RunAtLoad</key>
+{environment}    <key>RunAtLoad</key>
     <true/>
     <key>KeepAlive</key>
     <dict>
@@ -46,6 +47,17 @@ pub(super) fn render(service: &Texts<'_>) -> String {
 </plist>
 "
     )
+}
+
+fn environment(variables: &[(&str, &str)]) -> String {
+    if variables.is_empty() {
+        return String::new();
+    }
+    let variable = |(name, value): &(&str, &str)| {
+        format!("        <key>{}</key>\n        <string>{}</string>\n", escape(name), escape(value))
+    };
+    let all: String = variables.iter().map(variable).collect();
+    format!("    <key>EnvironmentVariables</key>\n    <dict>\n{all}    </dict>\n")
 }
 
 fn escape(text: &str) -> String {

@@ -33,6 +33,8 @@ pub struct Service {
     pub arguments: Vec<String>,
     /// Where the worker keeps its files.
     pub dir: PathBuf,
+    /// Variables of the owner's session that it needs: a service starts without them.
+    pub environment: Vec<(String, String)>,
 }
 
 /// What was done, and what is left for the owner or the caller to run.
@@ -148,6 +150,7 @@ struct Texts<'a> {
     program: &'a str,
     arguments: Vec<&'a str>,
     dir: &'a str,
+    environment: Vec<(&'a str, &'a str)>,
 }
 
 impl Service {
@@ -159,10 +162,13 @@ impl Service {
         let program = self.program.to_str().ok_or_else(|| refuse(&self.program))?;
         let dir = self.dir.to_str().ok_or_else(|| refuse(&self.dir))?;
         let arguments: Vec<&str> = self.arguments.iter().map(String::as_str).collect();
-        let mut all = [program, dir].into_iter().chain(arguments.iter().copied());
+        let environment: Vec<(&str, &str)> =
+            self.environment.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        let variables = environment.iter().flat_map(|(name, value)| [*name, *value]);
+        let mut all = [program, dir].into_iter().chain(arguments.iter().copied()).chain(variables);
         match all.find(|text| text.chars().any(char::is_control)) {
             Some(text) => Err(Error::Text(text.escape_debug().to_string())),
-            None => Ok(Texts { program, arguments, dir }),
+            None => Ok(Texts { program, arguments, dir, environment }),
         }
     }
 }

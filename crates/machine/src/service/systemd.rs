@@ -2,6 +2,10 @@
 //!
 //! The unit takes from the worker what it never needs. It leaves it user namespaces, which sandboxes are made of,
 //! memory that is written and then run, which WebAssembly is compiled to, and the devices.
+//!
+//! Only the worker itself is ended, never the group around it: what it started ends with it by its own means, and the
+//! watchdog that removes its containers has to be the last. With `mixed` it would be killed in the moment in which the
+//! worker is; with `control-group` tasks would be asked to end before the worker knows why.
 use super::{MARK, Texts, words};
 
 pub(super) const NAME: &str = "gleaner.service";
@@ -10,6 +14,11 @@ pub(super) const WORDS: &str = "to share while nobody is logged in, too: loginct
 pub(super) fn render(service: &Texts<'_>) -> String {
     let command: Vec<_> =
         std::iter::once(service.program).chain(service.arguments.iter().copied()).map(quote).collect();
+    let variable = |(name, value): &(&str, &str)| {
+        let text = format!("{name}={value}");
+        format!("Environment=\"{}\"\n", escape(&text).replace('"', "\\\""))
+    };
+    let environment: String = service.environment.iter().map(variable).collect();
     format!(
         "# {MARK}
 [Unit]
@@ -24,9 +33,9 @@ StartLimitBurst=5
 Type=exec
 ExecStart={}
 WorkingDirectory={}
-Restart=on-failure
+{environment}Restart=on-failure
 RestartSec=10
-KillMode=mixed
+KillMode=process
 Delegate=yes
 TimeoutStopSec=15
 Nice=10

@@ -1,19 +1,18 @@
 //! Whether an application fills the screen, where that can be known: from an X server. Wayland tells nobody.
 use super::Session;
-use crate::probe::command;
 
 /// Whether one does; `None` if nobody says. Under Wayland an old application may still be seen, so yes is believed
 /// and no is not.
 pub fn read(session: &Session) -> Option<bool> {
-    if !session.x11 {
+    if !session.is_x11() {
         return None;
     }
-    let active = command::output("xprop", &["-root", "_NET_ACTIVE_WINDOW"])?;
+    let active = session.ask("xprop", &["-root", "_NET_ACTIVE_WINDOW"])?;
     let fills = match window(&active)? {
         None => false,
-        Some(id) => fills(&command::output("xprop", &["-id", id, "_NET_WM_STATE"])?),
+        Some(id) => fills(&session.ask("xprop", &["-id", id, "_NET_WM_STATE"])?),
     };
-    if session.wayland && !fills { None } else { Some(fills) }
+    if session.is_wayland() && !fills { None } else { Some(fills) }
 }
 
 /// The window in `_NET_ACTIVE_WINDOW(WINDOW): window id # 0x3a00007`: the outer `None` if there is no such

@@ -26,7 +26,7 @@ pub fn read(session: &Session) -> Input {
     if cfg!(target_os = "macos") {
         return command::output("ioreg", &["-c", "IOHIDSystem"]).map_or(Input::Unknown, |text| parse_ioreg(&text));
     }
-    let of_screen = session.x11.then(|| command::output("xprintidle", &[])).flatten().and_then(|text| number(&text));
+    let of_screen = session.is_x11().then(|| session.ask("xprintidle", &[])).flatten().and_then(|text| number(&text));
     let of_desktop = || command::output("gdbus", &MUTTER).and_then(|text| parse_mutter(&text));
     match of_screen.or_else(of_desktop) {
         Some(idle) => Input::Idle(idle),

@@ -20,9 +20,12 @@ pub mod input;
 mod latest;
 pub mod power;
 pub mod processor;
+mod session;
 pub mod simulated;
 
 use latest::Latest;
+use session::Desktop;
+pub use session::Session;
 
 /// How long the thread that asks small programs rests in between.
 const ASK_EVERY: Duration = Duration::from_millis(500);
@@ -30,15 +33,6 @@ const ASK_EVERY: Duration = Duration::from_millis(500);
 const ANSWER_AGE_MAX: Duration = Duration::from_secs(8);
 /// How long the first look waits for their first answers.
 const FIRST_ANSWER_TIME_MAX: Duration = Duration::from_secs(3);
-
-/// What the caller's environment says about the desktop session.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Session {
-    /// Whether there is an X server to ask (`DISPLAY` is set).
-    pub x11: bool,
-    /// Whether the session is Wayland's (`WAYLAND_DISPLAY` is set).
-    pub wayland: bool,
-}
 
 /// Reads the machine again and again.
 pub struct Watcher {
@@ -80,9 +74,11 @@ pub struct Look {
 }
 
 impl Watcher {
-    /// Watches a machine. NVIDIA's library stays loaded if it is there.
-    pub fn new(tree: Tree, session: Session) -> Self {
-        let asked = Latest::start("asks the desktop", ASK_EVERY, move || Asked::of(&session));
+    /// Watches a machine; `own` is the desktop that the caller's environment knows. NVIDIA's library stays loaded if it is
+    /// there.
+    pub fn new(tree: Tree, own: Session) -> Self {
+        let mut desktop = Desktop::new(own, session::of_manager);
+        let asked = Latest::start("asks the desktop", ASK_EVERY, move || Asked::of(desktop.look()));
         asked.wait(FIRST_ANSWER_TIME_MAX);
         Self { tree, asked, library: Library::load().ok(), before: None }
     }

@@ -6,9 +6,9 @@ mod options;
 
 use crate::disk::Disk;
 use crate::ending::Exit;
-use crate::helper::Report;
 use crate::helper::enter::Entry;
 use crate::helper::inner::Locks;
+use crate::helper::{Landlock, Report};
 use crate::lines::{self, Splitter, Stream};
 use crate::supervise::{Watched, supervise};
 use crate::{Device, Error, Groups, Helper, Identity, Job, Lines, Network, Running};
@@ -37,6 +37,7 @@ pub struct Bubblewrap {
     config: BubblewrapConfig,
     program: PathBuf,
     groups: Arc<Groups>,
+    landlock: Arc<Mutex<Option<Landlock>>>,
 }
 
 /// What stands between a program and the machine, for `gleaner doctor`.
@@ -46,6 +47,8 @@ pub struct Guards {
     pub without_groups: Option<String>,
     /// Whom programs run as.
     pub identity: Identity,
+    /// What Landlock enforced around the last program that was started; none before the first.
+    pub landlock: Option<Landlock>,
 }
 
 impl Bubblewrap {
@@ -61,13 +64,14 @@ impl Bubblewrap {
             .ok_or_else(|| {
                 Error::unavailable("bubblewrap is not installed", "Install it (Debian: apt install bubblewrap)")
             })?;
-        Ok(Self { config, program, groups })
+        Ok(Self { config, program, groups, landlock: Arc::default() })
     }
 
     /// What stands between a program and this machine.
     #[must_use]
     pub fn guards(&self) -> Guards {
-        Guards { without_groups: self.groups.missing().map(str::to_owned), identity: self.identity() }
+        let landlock = *self.landlock.lock().unwrap_or_else(PoisonError::into_inner);
+        Guards { without_groups: self.groups.missing().map(str::to_owned), identity: self.identity(), landlock }
     }
 
     /// The command that runs the binary itself inside a sandbox, with this as its last argument: it is there for its own sake
@@ -101,8 +105,12 @@ impl Bubblewrap {
         tokio::spawn(lines::pump(stdout, Splitter::new(Stream::Out, sink.clone())));
         let errors = tokio::spawn(lines::pump(stderr, Splitter::new(Stream::Err, sink).remember(head.clone())));
         let (exit_sender, exit_receiver) = oneshot::channel();
+        let seen = self.landlock.clone();
         tokio::spawn(async move {
             let reports = converse(channel, &entry).await;
+            if let Some(landlock) = enforced(&reports) {
+                *seen.lock().unwrap_or_else(PoisonError::into_inner) = Some(landlock);
+            }
             let code = exit.await.unwrap_or(-1);
             let _ = errors.await;
             let said = head.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -180,6 +188,14 @@ async fn converse(channel: tokio::net::UnixStream, entry: &Entry) -> Vec<Report>
     said.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
 }
 
+/// What Landlock enforces around the program that is about to start.
+fn enforced(reports: &[Report]) -> Option<Landlock> {
+    reports.iter().find_map(|report| match report {
+        Report::Ready { landlock } => Some(*landlock),
+        Report::Failed { .. } | Report::NoProgram { .. } => None,
+    })
+}
+
 /// How the program left, out of what the helpers said and the code.
 fn conclude(reports: &[Report], code: i32, stderr: &str) -> Exit {
     match reports.iter().find(|report| !matches!(report, Report::Ready { .. })).or(reports.first()) {
@@ -201,7 +217,7 @@ mod tests {
     use super::*;
 
     fn ready() -> Report {
-        Report::Ready { landlock: "all".into() }
+        Report::Ready { landlock: Landlock::All }
     }
 
     #[test]

@@ -32,11 +32,31 @@ pub(crate) async fn connect(host: &str) -> Result<Docker, Error> {
     docker.negotiate_version().await.map_err(silent)
 }
 
+/// The first interface of Docker that takes names of devices: that of Docker 25.
+const NAMES_SINCE: (u32, u32) = (1, 44);
+
+/// Whether an engine takes names of the Container Device Interface, by which NVIDIA's cards are handed on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DeviceNames {
+    /// It does.
+    Taken,
+    /// It is podman, which takes none through Docker's interface.
+    NotByPodman,
+    /// It is a Docker before 25.
+    TooOld,
+    /// It could, and does not look for descriptions of devices.
+    SwitchedOff,
+}
+
 /// What kind of engine it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Character {
     pub(super) podman: bool,
     version: String,
+    /// The newest version of its interface, as major and minor number.
+    api: Option<(u32, u32)>,
+    /// Whether it looks for descriptions of the Container Device Interface.
+    reads_descriptions: bool,
     pub(super) rootless: bool,
     /// Whether it makes control groups itself, so that ours can be their parent.
     pub(super) plain_groups: bool,
@@ -66,6 +86,8 @@ impl Character {
         Ok(Self {
             podman: components.iter().any(|component| component.name.contains("Podman")),
             version: version.version.unwrap_or_else(|| "of unknown version".into()),
+            api: version.api_version.as_deref().and_then(api),
+            reads_descriptions: info.cdi_spec_dirs.is_some_and(|folders| !folders.is_empty()),
             rootless: options.iter().any(|option| option.contains("rootless")),
             plain_groups: info.cgroup_driver == Some(SystemInfoCgroupDriverEnum::CGROUPFS),
             first_groups: info.cgroup_version == Some(SystemInfoCgroupVersionEnum::_1),
@@ -74,6 +96,29 @@ impl Character {
             storage: info.docker_root_dir.filter(|root| !root.is_empty()),
             processes_max: processes_max(host).await,
         })
+    }
+
+    /// Whether it takes names of the Container Device Interface. podman does not through this interface, and Docker not
+    /// before 25.
+    pub(super) fn device_names(&self) -> DeviceNames {
+        match self.api {
+            _ if self.podman => DeviceNames::NotByPodman,
+            Some(api) if api < NAMES_SINCE => DeviceNames::TooOld,
+            None => DeviceNames::TooOld,
+            Some(_) if self.reads_descriptions => DeviceNames::Taken,
+            Some(_) => DeviceNames::SwitchedOff,
+        }
+    }
+
+    /// The commands that restart it and show what it says.
+    pub(super) fn restart(&self) -> String {
+        match (self.podman, self.rootless) {
+            (true, true) => "systemctl --user restart podman.socket; journalctl --user -u podman -n 50",
+            (true, false) => "sudo systemctl restart podman.socket; sudo journalctl -u podman -n 50",
+            (false, true) => "systemctl --user restart docker; journalctl --user -u docker -n 50",
+            (false, false) => "sudo systemctl restart docker; sudo journalctl -u docker -n 50",
+        }
+        .to_owned()
     }
 
     /// Refuses an engine that would take limits and not keep them.
@@ -98,6 +143,12 @@ impl Character {
     }
 }
 
+/// `1.44` as two numbers.
+fn api(text: &str) -> Option<(u32, u32)> {
+    let (major, minor) = text.split_once('.')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
 /// The limit of the process that listens there.
 async fn processes_max(host: &str) -> Option<u64> {
     let socket = tokio::net::UnixStream::connect(host.strip_prefix("unix://")?).await.ok()?;
@@ -118,6 +169,8 @@ pub(super) mod tests {
         Character {
             podman: true,
             version: "4.3.1".into(),
+            api: Some((1, 41)),
+            reads_descriptions: false,
             rootless: false,
             plain_groups: true,
             first_groups: true,
@@ -150,6 +203,20 @@ pub(super) mod tests {
         assert!(Character { rootless: true, ..character() }.check(Isolation::EngineDefault).is_err());
         let second = Character { rootless: true, first_groups: false, ..character() };
         assert!(second.check(Isolation::EngineDefault).is_ok());
+    }
+
+    #[test]
+    fn device_names_go_only_to_an_engine_that_takes_them() {
+        assert_eq!(character().device_names(), DeviceNames::NotByPodman);
+        let docker = |text, reads_descriptions| {
+            Character { podman: false, api: api(text), reads_descriptions, ..character() }.device_names()
+        };
+        assert_eq!(docker("1.41", false), DeviceNames::TooOld, "Docker 20.10");
+        assert_eq!(docker("1.43", true), DeviceNames::TooOld, "Docker 24");
+        assert_eq!(docker("1.44", false), DeviceNames::SwitchedOff, "Docker 25 as it comes");
+        assert_eq!(docker("1.44", true), DeviceNames::Taken);
+        assert_eq!(docker("2.0", true), DeviceNames::Taken);
+        assert_eq!(docker("", true), DeviceNames::TooOld, "one that does not say");
     }
 
     #[test]

@@ -16,8 +16,8 @@ mod start;
 mod trial;
 mod watchdog;
 
-pub use connect::candidate_hosts;
 pub(crate) use connect::connect;
+pub use connect::{DeviceNames, candidate_hosts};
 pub use images::{Held, Image, ImageSource, PullProgress};
 pub(crate) use leftovers::{Of, remove_leftovers};
 pub use running::RunningContainers;
@@ -138,10 +138,16 @@ impl Engine {
         self.character.to_string()
     }
 
-    /// Whether it takes names of the Container Device Interface. podman does not through this API.
+    /// Whether it takes names of the Container Device Interface.
     #[must_use]
-    pub fn takes_device_names(&self) -> bool {
-        !self.character.podman
+    pub fn device_names(&self) -> DeviceNames {
+        self.character.device_names()
+    }
+
+    /// The commands that restart it and show what it says.
+    #[must_use]
+    pub fn restart(&self) -> String {
+        self.character.restart()
     }
 }
 

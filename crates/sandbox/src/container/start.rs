@@ -10,7 +10,7 @@ use crate::disk::Disk;
 use crate::ending::Exit;
 use crate::lines::{self, Sink, Splitter, Stream};
 use crate::supervise::{Watched, supervise};
-use crate::{Device, Error, Identity, Job, Lines, Running};
+use crate::{Device, DeviceNames, Error, Identity, Job, Lines, Running};
 use bollard::Docker;
 use bollard::container::{AttachContainerResults, LogOutput};
 use bollard::query_parameters::{
@@ -35,7 +35,9 @@ impl Engine {
     /// If the job asks for what it cannot have, or the engine refuses to make or start the container.
     pub async fn start(&self, job: Job, image: &Image) -> Result<(Running, Lines), Error> {
         job.check()?;
-        if !self.takes_device_names() && job.devices.iter().any(|device| matches!(device, Device::Cdi(_))) {
+        if self.device_names() != DeviceNames::Taken
+            && job.devices.iter().any(|device| matches!(device, Device::Cdi(_)))
+        {
             return Err(Error::Refused(format!("{} takes no names of devices through its socket", self.character)));
         }
         self.watchdog.lock().unwrap_or_else(PoisonError::into_inner).ensure(&self.config, &self.run)?;
@@ -81,9 +83,9 @@ impl Engine {
         let first = first_process(&self.docker, id).await;
         let (exit_sender, exit) = oneshot::channel();
         let (docker, waited) = (self.docker.clone(), id.to_owned());
-        let engine_counts = group.is_none();
+        let (engine_counts, restart) = (group.is_none(), self.restart());
         tokio::spawn(async move {
-            let exit = wait(&docker, &waited, engine_counts).await;
+            let exit = wait(&docker, &waited, engine_counts, restart).await;
             let _ = timeout(LAST_LINES_TIME_MAX, pump).await;
             remove(&docker, &waited).await;
             drop(noted);
@@ -125,8 +127,9 @@ async fn first_process(docker: &Docker, id: &str) -> Option<FirstProcess> {
     FirstProcess::of(state.pid?, id)
 }
 
-/// Waits for the end of a container. `engine_counts` says that nobody but the engine can tell whether memory ran out.
-async fn wait(docker: &Docker, id: &str, engine_counts: bool) -> Exit {
+/// Waits for the end of a container. `engine_counts` says that nobody but the engine can tell whether memory ran out, and
+/// `restart` how the engine is restarted.
+async fn wait(docker: &Docker, id: &str, engine_counts: bool, restart: String) -> Exit {
     let patient = docker.clone().with_timeout(WAIT_TIME_MAX);
     let options = WaitContainerOptions { condition: "not-running".into() };
     let answer = patient.wait_container(id, Some(options)).next().await;
@@ -142,9 +145,6 @@ async fn wait(docker: &Docker, id: &str, engine_counts: bool) -> Exit {
     }
     match code.or_else(|| state.exit_code.filter(|_| state.running == Some(false))) {
         Some(code) => Exit::Code(i32::try_from(code).unwrap_or(-1)),
-        None => Exit::Fault {
-            what: "the container engine lost the container".into(),
-            remedy: "Look whether the engine still runs, and into its log".into(),
-        },
+        None => Exit::Fault { what: "the container engine lost the container".into(), remedy: restart },
     }
 }

@@ -36,7 +36,8 @@ impl Engine {
     /// # Errors
     /// If it did not say hello: why not.
     pub async fn trial(&self, devices: &[Device], scratch: &Path, limit: Duration) -> Result<(), Error> {
-        let late = |_| Error::unavailable(format!("a container did not run within {} s", limit.as_secs()), RESTART);
+        let late =
+            |_| Error::unavailable(format!("a container did not run within {} s", limit.as_secs()), self.restart());
         timeout(limit, self.hello(devices, scratch)).await.map_err(late)?
     }
 
@@ -74,13 +75,11 @@ impl Engine {
             Cause::SandboxFault { what, remedy } => Err(Error::unavailable(what, remedy)),
             other => {
                 let what = format!("a container that should say hello ended otherwise ({other:?}): {}", said.join(" "));
-                Err(Error::unavailable(what, RESTART))
+                Err(Error::unavailable(what, self.restart()))
             }
         }
     }
 }
-
-const RESTART: &str = "Restart the container engine, and look into its log";
 
 /// An image with one static program, in the OCI layout.
 fn write_layout(folder: &Path, unique: &str) -> io::Result<()> {

@@ -1,6 +1,7 @@
 //! A second wall around files, by Landlock, where the kernel has it: even what is mounted by mistake stays closed, and
 //! signals and sockets do not leave the sandbox.
 
+use super::Landlock;
 use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetCreatedAttr,
     RulesetError, RulesetStatus, Scope, path_beneath_rules,
@@ -13,7 +14,7 @@ const READABLE: [&str; 12] =
 const WRITABLE: [&str; 4] = ["/out", "/checkpoint", "/tmp", "/dev"];
 
 /// Locks this process for good, and says how much of it the kernel enforces.
-pub(super) fn lock(readable: &[String]) -> Result<String, RulesetError> {
+pub(super) fn lock(readable: &[String]) -> Result<Landlock, RulesetError> {
     let all = AccessFs::from_all(NEWEST);
     let read = AccessFs::from_read(NEWEST);
     // Threads are named through /proc, and programs write their own scores there.
@@ -32,9 +33,8 @@ pub(super) fn lock(readable: &[String]) -> Result<String, RulesetError> {
         .add_rules(path_beneath_rules(WRITABLE, all & !(AccessFs::MakeChar | AccessFs::MakeBlock)))?
         .restrict_self()?;
     Ok(match status.ruleset {
-        RulesetStatus::FullyEnforced => "all",
-        RulesetStatus::PartiallyEnforced => "some",
-        RulesetStatus::NotEnforced => "none",
-    }
-    .to_owned())
+        RulesetStatus::FullyEnforced => Landlock::All,
+        RulesetStatus::PartiallyEnforced => Landlock::Some,
+        RulesetStatus::NotEnforced => Landlock::None,
+    })
 }

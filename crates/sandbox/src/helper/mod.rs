@@ -40,13 +40,24 @@ impl Helper {
     }
 }
 
+/// How much of the wall that Landlock is asked for the kernel enforces around a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Landlock {
+    /// All of it.
+    All,
+    /// What a kernel of its age knows.
+    Some,
+    /// Nothing: it has no Landlock, or that is switched off.
+    None,
+}
+
 /// What a helper tells the worker while a job starts.
 #[derive(Debug, Serialize, Deserialize, PartialEq, Eq)]
 pub(crate) enum Report {
     /// The door is locked; the program starts with the next step.
     Ready {
-        /// What Landlock enforces: none, some or all of what was asked.
-        landlock: String,
+        /// What Landlock enforces of what was asked.
+        landlock: Landlock,
     },
     /// Something on the way failed.
     Failed { doing: String, error: String },

@@ -2,7 +2,7 @@
 
 use crate::cell::{Cell, PROGRAMS, helper, limits, worker_name};
 use gleaner_sandbox::{
-    Bubblewrap, BubblewrapConfig, Cause, Device, Error, Groups, Helper, Job, Limits, Network, Stream,
+    Bubblewrap, BubblewrapConfig, Cause, Device, Error, Groups, Helper, Job, Landlock, Limits, Network, Stream,
 };
 use std::collections::BTreeMap;
 use std::fs;
@@ -33,6 +33,32 @@ async fn program_reads_its_inputs_and_leaves_its_outputs() {
     let expected =
         if rustix::process::geteuid().is_root() { PROGRAMS.uid } else { rustix::process::geteuid().as_raw() };
     assert_eq!(owner, expected);
+}
+
+/// The newest interface of Landlock that this kernel has; 0 without it.
+fn landlock_of_the_kernel() -> i64 {
+    const VERSION: libc::c_long = 1;
+    // SAFETY: without rules and with this flag the call reads and writes no memory, and answers with a number.
+    let answer = unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, 0_usize, 0_usize, VERSION) };
+    answer.max(0)
+}
+
+#[tokio::test]
+#[expect(clippy::print_stdout, reason = "what is skipped is said")]
+async fn landlock_is_enforced_where_the_kernel_has_it() {
+    let cell = Cell::bubblewrap();
+    assert_eq!(cell.guards().landlock, None, "nothing has run yet");
+    cell.still_works().await;
+    let enforced = cell.guards().landlock;
+    match landlock_of_the_kernel() {
+        0 => {
+            assert!(std::env::var_os("GLEANER_TEST_EVERYTHING").is_none(), "this kernel has no Landlock");
+            println!("skipped: this kernel has no Landlock");
+            assert_eq!(enforced, Some(Landlock::None));
+        }
+        1..=5 => assert_eq!(enforced, Some(Landlock::Some)),
+        _newest => assert_eq!(enforced, Some(Landlock::All)),
+    }
 }
 
 #[tokio::test]

@@ -5,8 +5,8 @@ use crate::box_image::write_archive;
 use crate::docker::Docker;
 use crate::podman::Podman;
 use gleaner_sandbox::{
-    Bubblewrap, BubblewrapConfig, Cause, Ending, Engine, EngineConfig, Error, Folder, Groups, Helper, Identity, Image,
-    ImageSource, Isolation, Job, Limits, Line, Lines, Network, Running, Stream,
+    Bubblewrap, BubblewrapConfig, Cause, Ending, Engine, EngineConfig, Error, Folder, Groups, Guards, Helper, Identity,
+    Image, ImageSource, Isolation, Job, Limits, Line, Lines, Network, Running, Stream,
 };
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -111,9 +111,19 @@ impl Cell {
         Self::contained(Service::Docker(Docker::start()), Isolation::EngineDefault).await
     }
 
+    /// Containers whose owner allows a network of this podman.
+    pub async fn on_network(podman: Podman, network: &str) -> Self {
+        Self::contained_on(Service::Podman(podman), Isolation::EngineDefault, Some(network)).await
+    }
+
     async fn contained(service: Service, isolation: Isolation) -> Self {
+        Self::contained_on(service, isolation, None).await
+    }
+
+    async fn contained_on(service: Service, isolation: Isolation, network: Option<&str>) -> Self {
         let home = tempfile::tempdir().unwrap();
-        let config = EngineConfig { isolation, ..engine_config(&service.host(), home.path()) };
+        let network = network.map(str::to_owned);
+        let config = EngineConfig { isolation, network, ..engine_config(&service.host(), home.path()) };
         let groups = Arc::new(Groups::open(&config.worker).unwrap());
         let engine = Engine::connect(config, groups).await.unwrap();
         let archive = home.path().join("image.tar");
@@ -146,6 +156,14 @@ impl Cell {
         match &self.kind {
             Kind::Bubblewrap(_) => None,
             Kind::Container { engine, .. } => Some(engine),
+        }
+    }
+
+    /// What stands between programs and the machine, under bubblewrap.
+    pub fn guards(&self) -> Guards {
+        match &self.kind {
+            Kind::Bubblewrap(bubblewrap) => bubblewrap.guards(),
+            Kind::Container { .. } => panic!("containers are guarded by their engine"),
         }
     }
 

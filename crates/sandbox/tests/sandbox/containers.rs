@@ -68,6 +68,26 @@ async fn network_needs_the_owners_word_too() {
     assert!(matches!(cell.start(job).await, Err(Error::Refused(why)) if why.contains("owner")));
 }
 
+/// The network has no way out: what there is to reach is another container of the test.
+#[tokio::test]
+async fn network_that_job_and_owner_both_want_is_there_and_for_no_other_job() {
+    let podman = Podman::start();
+    podman.import("localhost/server:1");
+    podman.run(&["network", "create", "--internal", "walled"]);
+    let serve = "while :; do echo reached | busybox nc -l -p 8080; done";
+    podman.run(&["run", "--detach", "--name=server", "--network=walled", "localhost/server:1", "sh", "-c", serve]);
+    let place = "{{.NetworkSettings.Networks.walled.IPAddress}}";
+    let address = podman.run(&["inspect", "server", "--format", place]);
+    let cell = Cell::on_network(podman, "walled").await;
+    let ask = format!("for n in 1 2 3 4 5; do busybox nc {address} 8080 < /dev/null && break; sleep 1; done");
+    let job = |network| Job { network, ..cell.job(&["sh", "-c", &ask]) };
+    let allowed = cell.run(job(Network::Allowed)).await;
+    assert_eq!(allowed.printed(Stream::Out), ["reached"], "{}", allowed.text());
+    let alone = cell.run(job(Network::None)).await;
+    assert!(alone.printed(Stream::Out).is_empty(), "{}", alone.text());
+    assert!(alone.text().contains("unreachable"), "it tried: {}", alone.text());
+}
+
 #[tokio::test]
 async fn image_cannot_bring_a_volume_on_the_machines_disk_or_run_as_root() {
     let podman = Podman::start();

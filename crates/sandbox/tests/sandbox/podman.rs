@@ -19,6 +19,7 @@ runsc = ["RUNSC"]
 broken = ["/bin/false"]
 [network]
 network_backend = "cni"
+network_config_dir = "NETWORKS"
 "#;
 
 pub struct Podman {
@@ -57,7 +58,11 @@ impl Podman {
         )
         .unwrap();
         executable(&wrapper);
-        let configuration = CONFIGURATION.replace("RUNSC", &wrapper.to_string_lossy()).replace("DEFAULT", runtime);
+        let networks = folder.path().join("networks");
+        let configuration = CONFIGURATION
+            .replace("RUNSC", &wrapper.to_string_lossy())
+            .replace("DEFAULT", runtime)
+            .replace("NETWORKS", &networks.to_string_lossy());
         fs::write(folder.path().join("containers.conf"), configuration).unwrap();
         fs::write(folder.path().join("registries.conf"), registries).unwrap();
         let socket = format!("unix://{}", folder.path().join("s").display());
@@ -140,6 +145,7 @@ fn command(folder: &Path) -> Command {
 impl Drop for Podman {
     fn drop(&mut self) {
         let _ = command(self.folder.path()).args(["rm", "--all", "--force", "--time", "0"]).output();
+        let _ = command(self.folder.path()).args(["network", "prune", "--force"]).output();
         let _ = self.service.kill();
         let _ = self.service.wait();
         // Layers are mounted below the folder, which could not be removed then.

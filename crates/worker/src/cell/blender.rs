@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use gleaner_blender::card::Card;
 use gleaner_blender::engine::{Device, Engine};
 use gleaner_blender::process::{Ending, Exit, Invocation};
 use gleaner_blender::render::Progress;
@@ -67,9 +68,9 @@ impl Cells {
 }
 
 impl BlenderEngine {
-    /// By what workers with equal results are known, for the processor or for the cards of a device.
-    pub fn key(&self, choice: DeviceChoice) -> Option<String> {
-        let device = self.engine.device(choice)?;
+    /// By what workers with equal results are known, for the processor or for a card.
+    pub fn key(&self, choice: DeviceChoice, card: Option<&Card>) -> Option<String> {
+        let device = self.engine.device(choice, card)?;
         let on = match device.kind {
             gleaner_blender::engine::DeviceKind::Cpu => String::new(),
             kind => format!("-{kind:?}").to_lowercase(),
@@ -99,7 +100,7 @@ impl Cells {
         let (Some(blender), Some(bubblewrap)) = (&self.blender, &self.bubblewrap) else { return Err(missing()) };
         let Work::Blender { source, device, stage, .. } = &task.spec().work else { return Err(missing()) };
         let choice = if self.cards.is_empty() { DeviceChoice::Cpu } else { *device };
-        let device = blender.engine.device(choice).cloned().ok_or_else(missing)?;
+        let device = blender.engine.device(choice, self.card()).cloned().ok_or_else(missing)?;
         let cell = CellFolder::new(&self.scratch)?;
         link_folder(project.path(), &cell.folder.inputs().join(PROJECT)).map_err(|error| disk(&error))?;
         let source = Source { scene: scene_path(&cell, &source.scene)?, ..source.clone() };

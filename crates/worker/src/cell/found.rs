@@ -6,7 +6,7 @@ use std::time::Duration;
 use gleaner_blender::engine::{Engine as BlenderProgram, Launch};
 use gleaner_machine::advice::{self, Need};
 use gleaner_sandbox::{
-    Bubblewrap, BubblewrapConfig, Engine, EngineConfig, Groups, Helper, Identity, Isolation, candidate_hosts,
+    Bubblewrap, BubblewrapConfig, Engine, EngineConfig, Groups, Helper, Identity, Isolation, Landlock, candidate_hosts,
 };
 use gleaner_wire::Millis;
 use gleaner_wire::render::DeviceChoice;
@@ -14,7 +14,7 @@ use tokio::runtime::Handle;
 
 use super::{BlenderEngine, Cells};
 use crate::config::{Config, Error};
-use crate::doctor::{Finding, install, system};
+use crate::doctor::{Finding, install, inventory, system};
 
 /// Whom programs run as if the worker is root: nobody.
 const NOBODY: Identity = Identity { uid: 65_534, gid: 65_534 };
@@ -76,6 +76,20 @@ fn without_groups(why: &str) -> Finding {
     Finding::missing("limits", format!("{what}: {why}"), fix)
 }
 
+/// Says what the wall behind the namespaces is worth on this kernel.
+fn landlock(enforced: Landlock) -> Finding {
+    let works = |detail: &str| Finding::works("landlock", detail);
+    match enforced {
+        Landlock::All => works("the kernel enforces all of it around Blender"),
+        Landlock::Some => works("the kernel enforces what it knows of it around Blender; newer ones know more"),
+        Landlock::None => {
+            let why = "this kernel does not enforce it, so that around Blender namespaces and seccomp stand alone";
+            let fix = "boot Linux 5.13 or newer, with landlock in its option lsm= (sudo cat /sys/kernel/security/lsm)";
+            Finding::missing("landlock", why, fix)
+        }
+    }
+}
+
 /// Half of what the owner allows at most: the end itself takes time as well.
 fn grace(free_within: Millis) -> Duration {
     Duration::from_millis(free_within.0 / 2).min(GRACE_MAX)
@@ -99,7 +113,8 @@ fn containers(
 ) -> Option<Engine> {
     let variable = |name: &str| std::env::var(name).ok();
     let (host, run, home) = (variable("DOCKER_HOST"), variable("XDG_RUNTIME_DIR"), variable("HOME"));
-    let start = || advice::start_engine(&system(&config.dir));
+    let cuda = || config.gpu && inventory(&config.dir, &[]).computes_with_cuda();
+    let start = || advice::start_engine(&system(&config.dir), cuda());
     let mut missing: Option<(String, String)> = None;
     for host in candidate_hosts(host.as_deref(), run.as_deref(), home.as_deref()) {
         let engine_config = EngineConfig {
@@ -130,7 +145,7 @@ fn containers(
             }
             Err(error) => {
                 let (why, fix) = in_words(&error);
-                let fix = fix.unwrap_or_else(|| "look into the engine's log".to_owned());
+                let fix = fix.unwrap_or_else(|| engine.restart());
                 missing = Some((format!("{} answers and runs none: {why}", engine.name()), fix));
             }
         }
@@ -178,6 +193,7 @@ fn find_blender(
         return findings.push(Finding::missing("blender", why, fix));
     }
     findings.push(works);
+    findings.extend(cells.bubblewrap.as_ref().and_then(|bubblewrap| bubblewrap.guards().landlock).map(landlock));
     let tried = match &ffmpeg {
         Some(path) => cells.try_ffmpeg(path),
         None => Err(("ffmpeg is not installed".to_owned(), install(&config.dir, Need::Ffmpeg))),
@@ -225,6 +241,12 @@ mod tests {
     fn a_program_never_gets_all_the_time_that_the_owner_allows() {
         let graces = [200, 2000, 60_000].map(|free_within| grace(Millis(free_within)).as_millis());
         assert_eq!(graces, [100, 1000, 1000]);
+    }
+
+    #[test]
+    fn a_kernel_without_landlock_is_told_of() {
+        assert!(landlock(Landlock::All).is_good() && landlock(Landlock::Some).is_good());
+        assert!(!landlock(Landlock::None).is_good());
     }
 
     #[test]

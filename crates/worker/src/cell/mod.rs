@@ -22,6 +22,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use gleaner_blender::card::Card;
 use gleaner_sandbox::{Bubblewrap, Device, Engine};
 use tokio::runtime::Handle;
 
@@ -62,6 +63,14 @@ impl Cells {
     #[must_use]
     pub fn on(&self, cards: Vec<Access>, cpu_milli: u32) -> Self {
         Self { cards, cpu_milli, ..self.clone() }
+    }
+
+    /// The card that Blender renders on; none on the processor, and none where there are several, of which it would use one.
+    pub fn card(&self) -> Option<&Card> {
+        match &self.cards[..] {
+            [only] => Some(&only.card),
+            [] | [_, _, ..] => None,
+        }
     }
 
     /// How each card is reached.

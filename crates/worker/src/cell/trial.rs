@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use gleaner_blender::engine::Engine;
+use gleaner_blender::engine::{Engine, Launch};
 use gleaner_blender::process::{Ending, Exit, Invocation};
 use gleaner_sandbox::{self as sandbox, Limits};
 use gleaner_wire::Cause;
@@ -23,6 +23,21 @@ const MEMORY: u64 = 2 << 30;
 /// Last lines that explain a failure.
 const LAST_LINES: usize = 8;
 
+/// The command that renders a frame outside of any sandbox, which says more.
+fn by_hand(launch: &Launch) -> String {
+    match launch {
+        Launch::Blender(program) => {
+            let program = program.display();
+            format!(
+                "see what it says by hand: {program} --background --engine CYCLES --render-output /tmp/ --render-frame 1"
+            )
+        }
+        Launch::Python(program) => {
+            format!("see what it says by hand: {} -c 'import bpy; bpy.ops.render.render()'", program.display())
+        }
+    }
+}
+
 /// Why something does not run, and what to do about it.
 pub(crate) type Why = (String, String);
 
@@ -35,18 +50,22 @@ impl Cells {
         let tried = self.runtime.block_on(engine.trial(&devices, &self.scratch, CONTAINER_TRIAL_TIME_MAX));
         tried.map_err(|error| {
             let (why, fix) = in_words(&error);
-            (why, fix.unwrap_or_else(|| "look into the engine's log".to_owned()))
+            (why, fix.unwrap_or_else(|| engine.restart()))
         })
     }
 
     /// Whether Cycles renders a few pixels in a cell of this device.
     pub fn try_cycles(&self, choice: DeviceChoice) -> Result<(), Why> {
-        self.draw("cycles-trial", |engine| {
-            let device =
-                engine.device(choice).ok_or_else(|| Failure::new(Cause::DeviceFault, "Cycles finds no card"))?;
-            engine.cycles_trial(device, Path::new("/out")).map_err(|fault| blame(&fault))
-        })
-        .map_err(|failure| (failure.detail, "start Blender by hand and render a frame, which says more".to_owned()))
+        let missing = || ("there is no Blender here".to_owned(), "install one".to_owned());
+        let engine = &self.blender.as_ref().ok_or_else(missing)?.engine;
+        // Such as Debian's build, which computes on processors alone.
+        let unknown = || {
+            let why = format!("Cycles of Blender {} does not know this card", engine.version);
+            (why, "unpack blender.org's program, and name it with --blender FOLDER/blender".to_owned())
+        };
+        let device = engine.device(choice, self.card()).ok_or_else(unknown)?;
+        let trial = |engine: &Engine| engine.cycles_trial(device, Path::new("/out")).map_err(|fault| blame(&fault));
+        self.draw("cycles-trial", trial).map_err(|failure| (failure.detail, by_hand(&engine.launch)))
     }
 
     /// Whether EEVEE draws in a cell of this device, found out by drawing a few pixels.
