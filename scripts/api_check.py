@@ -2,11 +2,13 @@
 
 A whole network (`gleaner up`: a hub with a chain and a desk, and a worker) gets an account, tokens and a finished job, so that
 there is something to ask for. Then every operation is asked by each caller, with examples that fit the document and with
-ones that do not. The seed is fixed, so that a failure comes again.
+ones that do not. The seed is fixed, so that a failure comes again. Requests come from many addresses, as through a proxy, and
+no faster than an account may ask: who is only told to wait has checked nothing, so a caller that hears that too often fails.
 """
 
 import argparse
 import base64
+import collections
 import contextlib
 import json
 import os
@@ -24,6 +26,10 @@ SEED = 7
 STARTS_WITHIN_S = 120
 JOB_ENDS_WITHIN_S = 120
 ANSWERS_WITHIN_S = 20
+# Below what the hub lets an account ask.
+REQUESTS_PER_S = 95
+# Answers of one caller that may be `429 Too Many Requests`, of a hundred.
+TOLD_TO_WAIT_PERCENT_MAX = 2
 CHECKS = [
     "not_a_server_error",
     "status_code_conformance",
@@ -78,7 +84,7 @@ def network():
     program = os.environ["GLEANER_BIN"]
     with tempfile.TemporaryDirectory(prefix="gleaner-api-") as folder:
         log = open(Path(folder) / "up.log", "wb")
-        command = [program, "--dir", folder, "up", "--workers", "1", "--listen", "127.0.0.1:0"]
+        command = [program, "--dir", folder, "up", "--workers", "1", "--listen", "127.0.0.1:0", "--behind-proxy"]
         up = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, start_new_session=True)
         try:
             url = up.stdout.readline().decode().strip()
@@ -161,6 +167,7 @@ def run(hub: Hub, who: str, headers: dict, excluded: list, args, hooks_env: dict
         "--phases", "examples,coverage,fuzzing", "--continue-on-failure", "--no-shrink",
         "--suppress-health-check", "all", "--request-timeout", str(ANSWERS_WITHIN_S), "--warnings", "off",
         "--generation-database", "none", "--generation-with-security-parameters", "false", "--no-color",
+        "--rate-limit", f"{REQUESTS_PER_S}/s",
     ]
     for name, value in headers.items():
         command += ["--header", f"{name}: {value}"]
@@ -170,8 +177,21 @@ def run(hub: Hub, who: str, headers: dict, excluded: list, args, hooks_env: dict
         command += ["--exclude-operation-id", operation]
     if args.only:
         command += ["--include-operation-id-regex", args.only]
-    environment = {**os.environ, **hooks_env, "NO_PROXY": "*", "no_proxy": "*"}
-    return subprocess.run(command, env=environment, cwd=ROOT / "scripts").returncode == 0
+    with tempfile.NamedTemporaryFile("r", prefix="gleaner-api-statuses-") as statuses:
+        told = {"GLEANER_STATUSES": statuses.name, "NO_PROXY": "*", "no_proxy": "*"}
+        fine = subprocess.run(command, env={**os.environ, **hooks_env, **told}, cwd=ROOT / "scripts").returncode == 0
+        return was_answered(who, collections.Counter(statuses.read().split())) and fine
+
+
+def was_answered(who: str, statuses: collections.Counter) -> bool:
+    """Says what a caller was answered, and whether it was more than to wait."""
+    asked, told_to_wait = statuses.total(), statuses["429"]
+    counts = ", ".join(f"{count} x {status}" for status, count in sorted(statuses.items()))
+    print(f"{who} asked {asked} times: {counts}", flush=True)
+    if asked == 0 or 100 * told_to_wait > TOLD_TO_WAIT_PERCENT_MAX * asked:
+        print(f"{who} was told to wait {told_to_wait} times of {asked}: at most {TOLD_TO_WAIT_PERCENT_MAX} % may be")
+        return False
+    return True
 
 
 def main() -> None:

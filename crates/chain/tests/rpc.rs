@@ -15,7 +15,11 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 use token::{creation_code, deploy, key, raw, transfer};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::Command;
+
+/// How long a test waits for something that must come.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(30);
 
 struct Bench {
     chain: Chain,
@@ -127,11 +131,71 @@ async fn only_loopback_is_served() {
     let client = reqwest::Client::new();
     let foreign = client.post(bench.server.url()).header("host", "evil.example").body("{}").send().await.unwrap();
     assert_eq!(foreign.status(), 403);
-    let asked = client.request(reqwest::Method::OPTIONS, bench.server.url()).header("origin", "https://wallet.example");
-    let allowed = asked.send().await.unwrap();
-    assert_eq!(allowed.headers()["access-control-allow-origin"], "*");
     let large = client.post(bench.server.url()).body(vec![b' '; 9 * 1024 * 1024]).send().await.unwrap();
     assert_eq!(large.status(), 413);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_may_ask_only_if_they_were_named() {
+    let bench = serve(false).await;
+    let page = "http://localhost:5173";
+    let named = Server::start_for(bench.chain.clone(), "127.0.0.1:0".parse().unwrap(), vec![page.to_owned()]);
+    let named = named.await.unwrap();
+    let client = reqwest::Client::new();
+    let preflight = |server: &Server, origin: &str| {
+        let asked = client.request(reqwest::Method::OPTIONS, server.url()).header("origin", origin);
+        asked.header("access-control-request-private-network", "true").send()
+    };
+    let call = |server: &Server, origin: &str| {
+        let body = r#"{"id":1,"method":"eth_chainId"}"#;
+        client.post(server.url()).header("origin", origin).body(body).send()
+    };
+    for (server, origin) in [(&bench.server, page), (&named, "https://wallet.example"), (&named, "null")] {
+        for refused in [preflight(server, origin).await.unwrap(), call(server, origin).await.unwrap()] {
+            assert_eq!(refused.status(), 403, "{origin}");
+            assert!(!refused.headers().keys().any(|name| name.as_str().starts_with("access-control")), "{refused:?}");
+        }
+    }
+    let wallet = "chrome-extension://nkbihfbeogaeaoehlefnkodbefgpgknn";
+    for (server, origin) in [(&named, page), (&bench.server, wallet)] {
+        let allowed = preflight(server, origin).await.unwrap();
+        assert_eq!(allowed.headers()["access-control-allow-origin"], origin);
+        assert_eq!(allowed.headers()["access-control-allow-private-network"], "true");
+        let answered = call(server, origin).await.unwrap();
+        assert_eq!(answered.headers()["access-control-allow-origin"], origin);
+        assert_eq!(answered.json::<Value>().await.unwrap()["result"], "0x676c6e");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_stays_connected_does_not_keep_a_chain_open() {
+    let Bench { chain, server, _dir: dir } = serve(false).await;
+    let question = r#"{"id":1,"method":"eth_chainId"}"#;
+    let request = format!("POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: {}\r\n\r\n", question.len());
+    let mut kept = tokio::net::TcpStream::connect(server.address()).await.unwrap();
+    kept.write_all(format!("{request}{question}").as_bytes()).await.unwrap();
+    assert_ne!(kept.read(&mut [0; 1024]).await.unwrap(), 0);
+    let mut half = tokio::net::TcpStream::connect(server.address()).await.unwrap();
+    half.write_all(request.as_bytes()).await.unwrap();
+    let mut socket = tokio::net::TcpStream::connect(server.address()).await.unwrap();
+    let upgrade = "GET / HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\nupgrade: websocket\r\n\
+                   sec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n";
+    socket.write_all(upgrade.as_bytes()).await.unwrap();
+    assert_ne!(socket.read(&mut [0; 1024]).await.unwrap(), 0);
+    let address = server.address();
+    server.stop().await;
+    drop(chain);
+    for mut stream in [kept, half, socket] {
+        let mut rest = Vec::new();
+        // Closed with or without a last word; that it is closed is what matters.
+        let _ = tokio::time::timeout(PATIENCE, stream.read_to_end(&mut rest)).await.expect("it is let go of");
+    }
+    std::net::TcpListener::bind(address).unwrap();
+    let until = tokio::time::Instant::now() + PATIENCE;
+    while gleaner_chain::embedded::is_open(dir.path()) {
+        assert!(tokio::time::Instant::now() < until, "somebody still has the chain");
+        tokio::task::yield_now().await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -63,8 +63,18 @@ impl Outputs {
 
     /// The files of an output; at most so many of them.
     pub async fn files(&self, result: &ResultView, files_max: usize) -> Result<Vec<OutputFile>, Error> {
+        self.files_from(result, 0, files_max).await
+    }
+
+    /// The same without the first so many.
+    pub async fn files_from(
+        &self,
+        result: &ResultView,
+        skipped: u64,
+        files_max: usize,
+    ) -> Result<Vec<OutputFile>, Error> {
         let (outputs, result) = (self.clone(), result.clone());
-        let looking = tokio::task::spawn_blocking(move || outputs.look(&result)?.files(files_max));
+        let looking = tokio::task::spawn_blocking(move || outputs.look(&result)?.files_from(skipped, files_max));
         looking.await.unwrap_or_else(|_| Err(self.defect()))
     }
 
@@ -165,9 +175,18 @@ impl Look {
 
     /// Its files, at most so many of them.
     pub fn files(&self, files_max: usize) -> Result<Vec<OutputFile>, Error> {
-        let mut files = Vec::new();
+        self.files_from(0, files_max)
+    }
+
+    /// The same without the first so many.
+    pub fn files_from(&self, skipped: u64, files_max: usize) -> Result<Vec<OutputFile>, Error> {
+        let (mut files, mut passed) = (Vec::new(), 0);
         self.each_file(|file| {
-            files.push(file);
+            if passed < skipped {
+                passed += 1;
+            } else {
+                files.push(file);
+            }
             files.len() < files_max
         })?;
         Ok(files)

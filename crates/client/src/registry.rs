@@ -1,12 +1,18 @@
 //! Which image a tag stands for now. Jobs name images by digest, so that every machine runs the same bytes.
+use reqwest::dns::{Addrs, Resolve, Resolving};
 use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderMap, WWW_AUTHENTICATE};
-use reqwest::{Client, Method, Response, StatusCode};
+use reqwest::{Client, Method, Response, StatusCode, Url};
 use serde::Deserialize;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::connection;
 
 const TIME_MAX: Duration = Duration::from_secs(30);
+/// The longest name of an image, and the longest answer with a token.
+const NAME_BYTES_MAX: usize = 512;
+const BEARER_BYTES_MAX: usize = 64 * 1024;
 const KINDS: &str = "application/vnd.oci.image.index.v1+json, application/vnd.oci.image.manifest.v1+json, \
     application/vnd.docker.distribution.manifest.list.v2+json, application/vnd.docker.distribution.manifest.v2+json";
 const DIGEST: &str = "docker-content-digest";
@@ -26,6 +32,9 @@ pub enum RegistryError {
         #[source]
         source: reqwest::Error,
     },
+    /// It leads where this program may not ask.
+    #[error("the registry {0} is at no public address, and tags are asked for at public ones only")]
+    NotPublic(String),
     /// The registry does not give it.
     #[error("the registry {host} does not give {name}:{tag}: {status}")]
     Refused {
@@ -41,6 +50,58 @@ pub enum RegistryError {
     /// An answer that names no digest.
     #[error("the registry {0} does not say which image that is")]
     NoDigest(String),
+}
+
+/// Which addresses are asked about tags.
+#[derive(Clone, Copy, Debug)]
+pub enum Reach {
+    /// Whichever the user names, as programs of this machine reach them.
+    Anywhere,
+    /// Those that fit. For programs that ask on behalf of strangers, who would choose what only this machine reaches.
+    Only(fn(IpAddr) -> bool),
+}
+
+impl Reach {
+    fn client(self) -> Result<Client, reqwest::Error> {
+        connection::choose_tls();
+        let client = Client::builder().timeout(TIME_MAX);
+        match self {
+            Self::Anywhere => client.build(),
+            // Another address could be named by a redirect, and be reached by a proxy.
+            Self::Only(fits) => client
+                .dns_resolver(Arc::new(Guard(fits)))
+                .redirect(reqwest::redirect::Policy::none())
+                .no_proxy()
+                .build(),
+        }
+    }
+
+    /// Names are looked at when they are resolved, numbers here.
+    fn admits(self, url: &Url) -> bool {
+        let Self::Only(fits) = self else { return true };
+        let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+        match host.parse::<IpAddr>() {
+            Ok(address) => fits(address),
+            Err(_) => url.scheme() == "https",
+        }
+    }
+}
+
+/// Finds the addresses of names, and leaves those out that do not fit.
+struct Guard(fn(IpAddr) -> bool);
+
+impl Resolve for Guard {
+    fn resolve(&self, name: reqwest::dns::Name) -> Resolving {
+        let fits = self.0;
+        Box::pin(async move {
+            let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
+            let allowed: Vec<SocketAddr> = found.filter(|address| fits(address.ip())).collect();
+            if allowed.is_empty() {
+                return Err(format!("{} leads to no public address", name.as_str()).into());
+            }
+            Ok(Box::new(allowed.into_iter()) as Addrs)
+        })
+    }
 }
 
 /// A name, taken apart.
@@ -91,20 +152,34 @@ struct Bearer {
 
 /// The exact name of an image, `HOST/NAME@sha256:DIGEST`: as it is if it has a digest, else by asking its registry.
 pub async fn resolve(reference: &str) -> Result<String, RegistryError> {
-    let name = Name::parse(reference).ok_or_else(|| RegistryError::Name(reference.to_owned()))?;
+    resolve_within(reference, Reach::Anywhere).await
+}
+
+/// The same, where only some registries may be asked.
+pub async fn resolve_within(reference: &str, reach: Reach) -> Result<String, RegistryError> {
+    let wrong = || RegistryError::Name(reference.chars().take(NAME_BYTES_MAX).collect());
+    let name = Name::parse(reference).filter(|_| reference.len() <= NAME_BYTES_MAX).ok_or_else(wrong)?;
     let exact = |digest: &str| format!("{}/{}@{digest}", name.host, name.path);
     if let Some(digest) = &name.digest {
         return Ok(exact(digest));
     }
+    let not_public = || RegistryError::NotPublic(name.host.clone());
+    let url = Url::parse(&name.url()).map_err(|_| wrong())?;
+    if !reach.admits(&url) {
+        return Err(not_public());
+    }
     let unreachable = |source| RegistryError::Unreachable { host: name.host.clone(), source };
-    connection::choose_tls();
-    let client = Client::builder().timeout(TIME_MAX).build().map_err(unreachable)?;
-    let mut answer = ask(&client, &name, None).await.map_err(unreachable)?;
+    let client = reach.client().map_err(unreachable)?;
+    let mut answer = ask(&client, &url, None).await.map_err(unreachable)?;
     if answer.status() == StatusCode::UNAUTHORIZED
         && let Some(at) = bearer_url(answer.headers())
     {
-        let bearer: Bearer = client.get(at).send().await.map_err(unreachable)?.json().await.map_err(unreachable)?;
-        answer = ask(&client, &name, Some(&bearer.token)).await.map_err(unreachable)?;
+        if !reach.admits(&at) {
+            return Err(not_public());
+        }
+        let given = client.get(at).send().await.map_err(unreachable)?;
+        let token = bearer(given).await.map_err(unreachable)?;
+        answer = ask(&client, &url, token.as_deref()).await.map_err(unreachable)?;
     }
     if !answer.status().is_success() {
         let (host, status) = (name.host.clone(), answer.status());
@@ -114,29 +189,41 @@ pub async fn resolve(reference: &str) -> Result<String, RegistryError> {
     digest.map(exact).ok_or_else(|| RegistryError::NoDigest(name.host.clone()))
 }
 
-async fn ask(client: &Client, name: &Name, token: Option<&str>) -> Result<Response, reqwest::Error> {
-    let request = client.request(Method::HEAD, name.url()).header(ACCEPT, KINDS);
+async fn ask(client: &Client, url: &Url, token: Option<&str>) -> Result<Response, reqwest::Error> {
+    let request = client.request(Method::HEAD, url.clone()).header(ACCEPT, KINDS);
     match token {
         Some(token) => request.header(AUTHORIZATION, format!("Bearer {token}")).send().await,
         None => request.send().await,
     }
 }
 
+/// The token in an answer, if there is one of a length that makes sense.
+async fn bearer(mut answer: Response) -> Result<Option<String>, reqwest::Error> {
+    let mut body = Vec::new();
+    while let Some(piece) = answer.chunk().await? {
+        if body.len() + piece.len() > BEARER_BYTES_MAX {
+            return Ok(None);
+        }
+        body.extend_from_slice(&piece);
+    }
+    Ok(serde_json::from_slice::<Bearer>(&body).ok().map(|bearer| bearer.token))
+}
+
 /// Where a registry gives strangers a token, out of its refusal.
-fn bearer_url(headers: &HeaderMap) -> Option<String> {
+fn bearer_url(headers: &HeaderMap) -> Option<Url> {
     let text = headers.get(WWW_AUTHENTICATE)?.to_str().ok()?.strip_prefix("Bearer ")?;
     let part = |name: &str| {
         let rest = &text[text.find(&format!("{name}=\""))? + name.len() + 2..];
         rest.split('"').next()
     };
     let realm = part("realm").filter(|realm| realm.starts_with("https://") || realm.starts_with("http://127.0.0.1"))?;
-    let mut url = reqwest::Url::parse(realm).ok()?;
+    let mut url = Url::parse(realm).ok()?;
     for name in ["service", "scope"] {
         if let Some(value) = part(name) {
             url.query_pairs_mut().append_pair(name, value);
         }
     }
-    Some(url.into())
+    Some(url)
 }
 
 #[cfg(test)]
@@ -175,9 +262,23 @@ mod tests {
         let text = r#"Bearer realm="https://auth.example.org/token",service="registry",scope="repository:a:pull""#;
         headers.insert(WWW_AUTHENTICATE, text.parse().expect("a header"));
         let url = bearer_url(&headers).expect("an address");
-        assert_eq!(url, "https://auth.example.org/token?service=registry&scope=repository%3Aa%3Apull");
+        assert_eq!(url.as_str(), "https://auth.example.org/token?service=registry&scope=repository%3Aa%3Apull");
         headers.insert(WWW_AUTHENTICATE, "Bearer realm=\"http://evil.example/\"".parse().expect("a header"));
         assert_eq!(bearer_url(&headers), None, "tokens are not asked for in the open");
+    }
+
+    #[tokio::test]
+    async fn who_asks_for_strangers_asks_no_neighbours() {
+        let far = Reach::Only(|address| !address.is_loopback());
+        for near in ["localhost:5000/a", "127.0.0.1:5000/a:1", "127.0.0.1/a"] {
+            let refused = resolve_within(near, far).await.expect_err(near).to_string();
+            assert!(refused.contains("no public address"), "{near}: {refused}");
+        }
+        let named = Guard(|address| !address.is_loopback()).resolve("localhost".parse().expect("a name")).await;
+        assert!(named.is_err_and(|error| error.to_string().contains("no public address")));
+        let realm = Url::parse("http://127.0.0.1:5000/token").expect("an address");
+        assert!(!far.admits(&realm) && Reach::Anywhere.admits(&realm));
+        assert!(far.admits(&Url::parse("https://ghcr.io/v2/").expect("an address")));
     }
 
     #[tokio::test]

@@ -2,6 +2,7 @@
 use std::path::PathBuf;
 
 use gleaner_client::Token;
+use gleaner_client::registry::Reach;
 
 /// The configuration of a desk.
 #[derive(Clone, Debug)]
@@ -14,6 +15,8 @@ pub struct Config {
     pub token: Token,
     /// What accounts may take.
     pub limits: Limits,
+    /// Which registries are asked what the tags of images stand for.
+    pub registries: Reach,
 }
 
 /// What accounts may take of the desk.

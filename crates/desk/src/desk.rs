@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use gleaner_client::Client;
+use gleaner_client::registry::Reach;
 use gleaner_requester::has_chain;
 use gleaner_wire::Asker;
 use tokio::sync::{OnceCell, mpsc};
@@ -27,6 +28,7 @@ pub struct Desk {
 pub(crate) struct Inner {
     pub(crate) dir: PathBuf,
     pub(crate) limits: Limits,
+    pub(crate) registries: Reach,
     /// The hub, as its operator sees it.
     pub(crate) client: Client,
     pub(crate) books: Books,
@@ -46,7 +48,7 @@ impl Desk {
     /// Opens a desk: takes its folder, and goes on with the jobs that have not ended. To be called within a runtime; the hub
     /// need not answer yet.
     pub fn open(config: Config) -> Result<Self, Error> {
-        let Config { dir, hub, token, limits } = config;
+        let Config { dir, hub, token, limits, registries } = config;
         for folder in [&dir, &dir.join("files"), &dir.join("accounts"), &dir.join("catalogue")] {
             make_folder(folder)?;
         }
@@ -62,6 +64,7 @@ impl Desk {
             uploads: Arc::new(gleaner_uploads::Books::new(files, quota)),
             dir,
             limits,
+            registries,
             writing: Mutex::default(),
             turns: Turns::default(),
             bells: Bells::default(),

@@ -33,6 +33,9 @@ pub enum Error {
     /// The name is somebody else's.
     #[error("a template called `{0}` was published by somebody else: choose another name")]
     NameTaken(String),
+    /// What a tag of an image stands for is not known.
+    #[error(transparent)]
+    Image(#[from] gleaner_client::registry::RegistryError),
     /// The hub did not answer, or said no.
     #[error(transparent)]
     Hub(#[from] gleaner_client::Error),

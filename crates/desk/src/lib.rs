@@ -15,6 +15,7 @@ mod desk;
 mod error;
 mod follow;
 mod http;
+mod images;
 mod invoice;
 mod ordering;
 mod paths;

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::account::Account;
 use crate::books::{Begun, NewJob};
 use crate::wallet::has_not_moved;
-use crate::{Desk, Error, follow, paths};
+use crate::{Desk, Error, follow, images, paths};
 
 /// The longest key under which something is asked for.
 const KEY_BYTES_MAX: usize = 200;
@@ -119,7 +119,9 @@ impl Desk {
         if let Some(choice) = wanted.choice {
             draft.file.prefer = choice;
         }
-        if let Some(offer) = self.offer(account, wanted, draft.file.prefer, sent.again).await? {
+        let (offer, quoted) = self.offer(account, wanted, draft.file.prefer, sent.again).await?;
+        images::fix(&mut draft.file, &quoted, self.inner.registries).await?;
+        if let Some(offer) = offer {
             draft.order_by(offer);
         }
         let client = account.client(&self.inner)?;

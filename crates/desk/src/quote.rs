@@ -8,8 +8,9 @@ use serde::Serialize;
 
 use crate::account::Account;
 use crate::books::{Kept, has_ended, now_ms};
+use crate::images::Exact;
 use crate::ordering::Wanted;
-use crate::{Desk, Error, paths};
+use crate::{Desk, Error, images, paths};
 
 /// What a job would cost.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
@@ -92,36 +93,37 @@ impl Desk {
         let hidden = |error| Error::of_job(error, &account.files, tree);
         let mut draft = Draft::confined(&wanted.job, &account.files, 0).map_err(hidden)?;
         paths::place(&mut draft.file, tree);
+        let images = images::fix(&mut draft.file, &Exact::new(), self.inner.registries).await?;
         let client = account.client(&self.inner)?;
         let packing = self.inner.turns.packing().await;
         let view = client.quote(&draft).await.map_err(hidden)?;
         drop(packing);
         let offers: Vec<SignedQuote> = view.choices.iter().filter_map(|choice| choice.offer.clone()).collect();
-        let kept = Kept { work: work_of(&wanted.job, tree), offers };
+        let kept = Kept { work: work_of(&wanted.job, tree), offers, images };
         let id = name_of(&kept);
         self.inner.books.keep_quote(&account.id, &id, &kept).await?;
         Ok(quoted(id, draft.file.name, view))
     }
 
-    /// The binding price that a job is ordered by: what was quoted for it, if that was anything. Sent again, it is the same
-    /// even if it has ended meanwhile: whether the job came before, the hub knows.
+    /// The binding price that a job is ordered by, if one was quoted for it, and what its tags stood for then. Sent again, it is the
+    /// same even if it has ended meanwhile: whether the job came before, the hub knows.
     pub(crate) async fn offer(
         &self,
         account: &Account,
         wanted: &Wanted,
         prefer: Prefer,
         again: bool,
-    ) -> Result<Option<SignedQuote>, Error> {
-        let Some(id) = &wanted.quote else { return Ok(None) };
+    ) -> Result<(Option<SignedQuote>, Exact), Error> {
+        let Some(id) = &wanted.quote else { return Ok((None, Exact::new())) };
         let kept = self.inner.books.quote(&account.id, id).await?.ok_or(Error::QuoteExpired)?;
         if kept.work != work_of(&wanted.job, wanted.folder.as_deref()) {
             return Err(Error::OtherQuote);
         }
-        let offer = kept.offer(prefer);
-        if !again && offer.is_some_and(has_ended) {
+        let offer = kept.offer(prefer).cloned();
+        if !again && offer.as_ref().is_some_and(has_ended) {
             return Err(Error::QuoteExpired);
         }
-        Ok(offer.cloned())
+        Ok((offer, kept.images))
     }
 }
 

@@ -1,6 +1,8 @@
 //! An account's money: what it has, where it is, and how it moves.
 use std::collections::BTreeMap;
+use std::fmt;
 use std::future::Future;
+use std::str::FromStr;
 
 use gleaner_chain::market::{Call, Entry, Kind, ReadError};
 use gleaner_chain::primitives::{Address, B256};
@@ -60,6 +62,36 @@ impl HistoryLine {
     fn of(entry: &Entry, time: u64) -> Self {
         let &Entry { block, transaction, index, kind, amount, with } = entry;
         Self { time, block, transaction, index, kind, amount, with }
+    }
+}
+
+/// What names a line: no two logs of a chain share it, and no new one comes before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct LineId {
+    block: u64,
+    index: u64,
+}
+
+impl LineId {
+    fn of(entry: &Entry) -> Self {
+        Self { block: entry.block, index: entry.index }
+    }
+}
+
+impl fmt::Display for LineId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.block, self.index)
+    }
+}
+
+impl FromStr for LineId {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten();
+        let parts = text.split_once('.').and_then(|(block, index)| Some((number(block)?, number(index)?)));
+        let (block, index) = parts.ok_or_else(|| Error::Wrong("`cursor` is not what `next` said".into()))?;
+        Ok(Self { block, index })
     }
 }
 
@@ -125,14 +157,24 @@ impl Desk {
         })
     }
 
-    /// What has happened to an account's wallet, newest first.
-    pub(crate) async fn history(&self, asker: &Asker, limit: usize) -> Result<Vec<HistoryLine>, Error> {
+    /// What has happened to an account's wallet, newest first: so many lines before one that was shown, and whether there are
+    /// earlier ones.
+    pub(crate) async fn history(
+        &self,
+        asker: &Asker,
+        before: Option<LineId>,
+        limit: usize,
+    ) -> Result<(Vec<HistoryLine>, Option<LineId>), Error> {
         let (_, purse) = self.purse(asker).await?;
         let read = gleaner_requester::Error::from;
         let newest = purse.market.node.height().await.map_err(|error| read(ReadError::from(error)))?;
-        let history = purse.market.history(purse.account.address(), purse.market.deployment.block, newest);
+        let last = before.map_or(newest, |before| before.block.min(newest));
+        let history = purse.market.history(purse.account.address(), purse.market.deployment.block, last);
         let mut entries = history.await.map_err(read)?;
-        let entries = entries.split_off(entries.len().saturating_sub(limit));
+        entries.retain(|entry| before.is_none_or(|before| LineId::of(entry) < before));
+        let earlier = entries.len().saturating_sub(limit);
+        let entries = entries.split_off(earlier);
+        let next = entries.first().filter(|_| earlier > 0).map(LineId::of);
         let (mut times, mut lines) = (BTreeMap::new(), Vec::new());
         for entry in entries.into_iter().rev() {
             let time = match times.get(&entry.block) {
@@ -145,7 +187,7 @@ impl Desk {
             times.insert(entry.block, time);
             lines.push(HistoryLine::of(&entry, time));
         }
-        Ok(lines)
+        Ok((lines, next))
     }
 
     /// Asks the hub's faucet for tokens.

@@ -2,7 +2,7 @@
 mod account;
 mod desk;
 mod managed;
-mod tls;
+pub mod tls;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -11,8 +11,8 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use gleaner_chain::genesis::Genesis;
 use gleaner_core::Params;
-use gleaner_hub::Bucket;
 use gleaner_hub::money::{ChainConfig, FiatConfig, ReconcileView};
+use gleaner_hub::{Bucket, Site};
 use gleaner_wire::{Amount, ByteSize, Millis};
 
 use crate::failure::Advice;
@@ -67,6 +67,9 @@ pub struct Args {
     /// Address for the embedded chain's JSON-RPC server; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
     rpc: SocketAddr,
+    /// Let pages of this origin ask that server, such as http://localhost:5173; may be repeated [default: none]
+    #[arg(long, value_name = "ORIGIN", value_parser = Site::parse)]
+    rpc_origin: Vec<Site>,
     /// Blocks to wait for after the one that gives a round of checks its seed [default: 2 on a chain of others]
     #[arg(long, value_name = "BLOCKS")]
     confirmations: Option<u64>,
@@ -100,14 +103,14 @@ pub struct Args {
     /// How long a new hub's auctions wait for sealed bids, and again for them to be opened
     #[arg(long, value_name = "TIME", default_value = "300ms", value_parser = parse_time)]
     bid_time: Millis,
-    /// Listen on an address that other machines reach, although nothing encrypts what is said there
-    #[arg(long)]
-    allow_remote: bool,
     #[command(flatten)]
     tls: tls::Args,
     /// Let webhooks lead to addresses that are not public, and be sent over plain HTTP
     #[arg(long)]
     private_webhooks: bool,
+    /// Let the desk ask registries of container images at addresses that are not public, and on this machine without encryption
+    #[arg(long)]
+    private_registries: bool,
     #[command(flatten)]
     pub telemetry: telemetry::Args,
     #[command(flatten)]
@@ -224,12 +227,13 @@ pub async fn perform(settings: &Settings, args: &Args) -> Result<ExitCode> {
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
     let config = gleaner_hub::Config {
         credit: args.credit,
-        allow_remote: args.allow_remote,
+        allow_remote: args.tls.allow_remote,
         tls: args.tls.config(),
         redirect_http: args.tls.redirect_http,
         url: args.tls.url.clone(),
         behind_proxy: args.tls.behind_proxy,
         chain: args.chain()?,
+        rpc_origins: args.rpc_origin.clone(),
         anchor_confirmations: args.confirmations,
         fiat: args.fiat()?,
         data_bytes_max: args.data_max,
@@ -245,7 +249,7 @@ pub async fn perform(settings: &Settings, args: &Args) -> Result<ExitCode> {
             ..Params::default()
         },
         managed: args.managed.config(),
-        extra: Some(desk::beside()),
+        extra: Some(desk::beside(args.private_registries)),
         webhooks_private: args.private_webhooks,
         traces: args.telemetry.traces(),
         ..gleaner_hub::Config::new(&folder, args.listen)
@@ -255,7 +259,7 @@ pub async fn perform(settings: &Settings, args: &Args) -> Result<ExitCode> {
     let own = format!("{}\n", hub.own_url());
     std::fs::write(&file, own).with_context(|| format!("cannot write {}", file.display()))?;
     data(hub.url())?;
-    args.tls.say(args.listen, args.allow_remote, hub.own_url());
+    args.tls.say(args.listen, hub.own_url());
     if let Some(sftp) = hub.sftp() {
         say(format!(
             "SFTP at {}, host key {}; user: any requester's name, password: the hub's token",

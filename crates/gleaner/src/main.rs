@@ -40,11 +40,16 @@ mod words;
 mod worker;
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
 use settings::Settings;
 use telemetry::LogFormat;
+
+/// How long what still runs on a thread of its own may take once the command is done. Files appear when they are whole, so
+/// nothing is left half.
+const LEAVE_TIME_MAX: Duration = Duration::from_secs(5);
 
 /// Puts idle GPUs to work: share yours, or run your jobs on others'.
 #[derive(Parser)]
@@ -147,7 +152,7 @@ fn main() -> ExitCode {
     if let Verb::Cell { arguments } = &cli.verb {
         return gleaner_worker::run_helper(arguments);
     }
-    match prepare(&cli.settings, cli.verb.log_format()).and_then(|runtime| runtime.block_on(perform(cli))) {
+    match prepare(&cli.settings, cli.verb.log_format()).and_then(|runtime| run_on(runtime, cli)) {
         Ok(code) => code,
         Err(error) => {
             output::say(failure::render(&error));
@@ -162,6 +167,12 @@ fn prepare(settings: &Settings, format: LogFormat) -> Result<tokio::runtime::Run
         network::die_with(parent)?;
     }
     tokio::runtime::Runtime::new().context("cannot start the runtime")
+}
+
+fn run_on(runtime: tokio::runtime::Runtime, cli: Cli) -> Result<ExitCode> {
+    let done = runtime.block_on(perform(cli));
+    runtime.shutdown_timeout(LEAVE_TIME_MAX);
+    done
 }
 
 async fn perform(cli: Cli) -> Result<ExitCode> {

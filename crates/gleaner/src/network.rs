@@ -20,8 +20,9 @@ use crate::failure::Advice;
 const HUB: &str = "hub";
 /// How long a hub or the self-tests of workers may take to be ready.
 const READY_TIME_MAX: Duration = Duration::from_secs(120);
-/// How long a process may take to end when asked.
-const STOP_TIME_MAX: Duration = Duration::from_secs(10);
+/// How long a process may take to end when asked: longer than a hub waits for whoever still uses its folder, and for what runs on
+/// a thread of its own.
+const STOP_TIME_MAX: Duration = Duration::from_secs(30);
 /// How often a process is looked after while others are waited for.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 /// The wait before a process that ended by itself is started again: the first, and the longest.
@@ -66,6 +67,8 @@ struct Member {
 /// A running network.
 pub struct Network {
     plan: Plan,
+    /// What people write to reach its hub.
+    url: String,
     /// A client of its hub.
     pub client: Client,
     hub: Member,
@@ -82,18 +85,25 @@ impl Network {
         }
         plan.remove_logs()?;
         let (hub, url) = plan.start_hub().await?;
-        let address = url.strip_prefix("http://").and_then(|address| address.parse().ok());
-        plan.listen = address.with_context(|| format!("the hub says `{url}`, which is no address"))?;
+        // Started again, it is to be found where it was. A hub that people see under a name has a port of its own already.
+        let address = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"));
+        plan.listen = address.and_then(|address| address.parse().ok()).unwrap_or(plan.listen);
+        let own = plan.own_url()?;
         let token = Token::read(&plan.folder.join("hub/api.token"))?;
         let account = Account::open(&plan.folder.join("data"))?;
-        let client = Client::new(&url, token, "local")?.with_account(account);
+        let client = Client::new(&own, token, "local")?.with_account(account);
         let started = plan.workers;
-        let mut network = Self { client, hub, workers: Vec::new(), plan, started };
+        let mut network = Self { url, client, hub, workers: Vec::new(), plan, started };
         for number in 1..=network.plan.workers {
             let worker = network.plan.start_worker(network.client.url(), number)?;
             network.workers.push(worker);
         }
         Ok(network)
+    }
+
+    /// What people write to reach its hub. Its own client and workers take the shorter way.
+    pub fn url(&self) -> &str {
+        &self.url
     }
 
     /// Starts what has ended by itself again, the hub where it was and each worker as the one it was. Returns a line
@@ -245,6 +255,13 @@ impl Plan {
         let mut hub = self.spawn(HUB, &args, Stdio::piped(), &[])?;
         let url = hub.first_line().await?;
         Ok((hub, url))
+    }
+
+    /// What programs on this machine write to reach the hub, as it has left it for them.
+    fn own_url(&self) -> Result<String> {
+        let file = self.folder.join("hub/address");
+        let text = std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
+        Ok(text.trim().to_owned())
     }
 
     fn start_worker(&self, hub: &str, number: u32) -> Result<Member> {

@@ -29,6 +29,8 @@ pub struct Args {
     #[arg(long, value_name = "ADDRESS", default_value = hub::LISTEN)]
     listen: SocketAddr,
     #[command(flatten)]
+    tls: hub::tls::Args,
+    #[command(flatten)]
     pub telemetry: telemetry::Args,
 }
 
@@ -45,7 +47,7 @@ pub async fn perform(settings: &Settings, args: &Args) -> Result<ExitCode> {
         listen: args.listen,
         workers: args.workers,
         // These workers are nobody else's, and nobody else's wishes count at them.
-        hub: [vec!["--no-tests".to_owned()], telemetry.clone()].concat(),
+        hub: [vec!["--no-tests".to_owned()], args.tls.options(), telemetry.clone()].concat(),
         share: [vec!["--dedicated".to_owned(), "--cpu-slots".to_owned(), slots.to_string()], telemetry].concat(),
         environment: Vec::new(),
     };
@@ -58,7 +60,8 @@ pub async fn perform(settings: &Settings, args: &Args) -> Result<ExitCode> {
     };
     spinner.finish_and_clear();
     if let Some(workers) = ready {
-        data(network.client.url())?;
+        data(network.url())?;
+        args.tls.say(args.listen, network.client.url());
         greet(settings, workers.len() as u64);
         tokio::select! {
             told = tell(&mut network) => told?,

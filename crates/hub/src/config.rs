@@ -52,6 +52,8 @@ pub struct Config {
     pub inbox_user_bytes_max: ByteSize,
     /// Where money is.
     pub chain: ChainConfig,
+    /// Pages in browsers that may ask an embedded chain's JSON-RPC server.
+    pub rpc_origins: Vec<Site>,
     /// Blocks that must have come after the one that gives a round its seed [default: as suits the chain].
     pub anchor_confirmations: Option<u64>,
     /// How credits are sold for ordinary money, if they are.
@@ -92,6 +94,7 @@ impl Config {
             inbox_bytes_max: ByteSize::mib(64 * 1024),
             inbox_user_bytes_max: ByteSize::mib(64 * 1024),
             chain: ChainConfig::None,
+            rpc_origins: Vec::new(),
             anchor_confirmations: None,
             fiat: None,
             managed: ManagedConfig::default(),

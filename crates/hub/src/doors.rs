@@ -4,7 +4,9 @@ use crate::metrics::Metrics;
 use crate::tls::{self, Doorkeeper, Tls, TlsError, Upkeep};
 use crate::{Config, Error, Site};
 use axum::Router;
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use tokio::net::TcpListener;
@@ -112,7 +114,7 @@ impl Doors {
 impl Encrypted {
     async fn open(tls: &Tls, config: &Config) -> Result<Self, Error> {
         let (doorkeeper, upkeep) = tls::open(tls, &config.dir)?;
-        let own = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.map_err(TlsError::Own)?;
+        let own = own_door(&config.dir.join("own.port")).await.map_err(TlsError::Own)?;
         let own_address = own.local_addr().map_err(TlsError::Own)?;
         let redirect = match config.redirect_http {
             Some(address) => {
@@ -123,6 +125,21 @@ impl Encrypted {
         };
         Ok(Self { doorkeeper, upkeep, own, own_address, redirect })
     }
+}
+
+/// The door for this machine, at the port of last time if that is free: programs that run know that one.
+async fn own_door(file: &Path) -> io::Result<TcpListener> {
+    let last = std::fs::read_to_string(file).ok().and_then(|text| text.trim().parse::<u16>().ok());
+    let again = match last {
+        Some(port) => TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await.ok(),
+        None => None,
+    };
+    let door = match again {
+        Some(door) => door,
+        None => TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?,
+    };
+    std::fs::write(file, door.local_addr()?.port().to_string())?;
+    Ok(door)
 }
 
 /// The address that an authority has seen the hub under. It looks at the usual port, whichever one leads there.

@@ -19,10 +19,11 @@ use crate::status::Status;
 use crate::token::Tokens;
 use crate::traces::{Following, Traces};
 use crate::{Config, Error, attempts, figures, logs, webhooks};
+use gleaner_chain::embedded;
 use gleaner_chain::rpc::Server;
 use gleaner_core::Params;
 use gleaner_data::net::relay::Relay;
-use gleaner_data::store::{self, is_open};
+use gleaner_data::store;
 use gleaner_wire::WorkerKey;
 use std::net::SocketAddr;
 use std::os::unix::fs::DirBuilderExt;
@@ -34,8 +35,9 @@ use tokio::sync::{oneshot, watch};
 
 /// Numbers of live events that a hub may use up for each millisecond of its life.
 const LIVE_NUMBERS_PER_MS: u64 = 1000;
-/// How long a hub that stops waits for its store to be let go of, and how often it looks.
-const LET_GO_TIME_MAX: Duration = Duration::from_secs(30);
+/// How long a hub that stops waits for its store and its chain to be let go of, and how often it looks. `gleaner up` kills a hub
+/// that takes much longer.
+const LET_GO_TIME_MAX: Duration = Duration::from_secs(10);
 const LET_GO_PAUSE: Duration = Duration::from_millis(5);
 
 /// A running hub. Dropped without [`Hub::stop`], it ends as if its process had been killed.
@@ -46,13 +48,15 @@ pub struct Hub {
     token_file: PathBuf,
     /// Where its store lies.
     chunks: PathBuf,
+    /// Where its chain lies, if it has one inside.
+    chain: PathBuf,
     ending: watch::Sender<Ending>,
     stopping: watch::Sender<bool>,
     keeper: Option<JoinHandle<()>>,
     serving: Option<tokio::task::JoinHandle<()>>,
     ended: oneshot::Receiver<Result<(), Error>>,
     /// The embedded chain's server, which ends with the hub.
-    _rpc: Option<Server>,
+    rpc: Option<Server>,
     /// The relay, too. It knows who may use it from the store's catalog.
     relay: Option<Relay>,
     sftp: Option<Sftp>,
@@ -76,6 +80,7 @@ pub async fn start(mut config: Config) -> Result<Hub, Error> {
     let (chain, fiat, dir) = (config.chain.clone(), config.fiat.clone(), config.dir.clone());
     let (relay_at, sftp_at, confirmations) = (config.relay, config.sftp, config.anchor_confirmations);
     let (managed, extra) = (config.managed.clone(), config.extra.clone());
+    let pages = config.rpc_origins.iter().map(|site| site.origin().to_owned()).collect();
     let metrics = Arc::new(Metrics::new(doors.certificate_ends()));
     let opening =
         tokio::task::spawn_blocking(move || open(&config, lock, metrics, runtime, ending_seen, stopping_seen));
@@ -83,7 +88,8 @@ pub async fn start(mut config: Config) -> Result<Hub, Error> {
         opening.await.map_err(|_| Error::Defect)??;
     let (bell, demand) = (keeper.bell(), keeper.demand_bell());
     let archive = shared.archive.clone();
-    let opened = money::open(&chain, fiat.as_ref(), confirmations, &dir, archive, bell).await.map_err(Box::new)?;
+    let opened =
+        money::open(&chain, pages, fiat.as_ref(), confirmations, &dir, archive, bell).await.map_err(Box::new)?;
     let rpc = opened.map(|opened| {
         shared.money = Some(Arc::new(opened.money));
         opened.server
@@ -134,12 +140,13 @@ pub async fn start(mut config: Config) -> Result<Hub, Error> {
         own_url,
         token_file,
         chunks: dir.join("chunks"),
+        chain: dir.join("chain"),
         ending,
         stopping,
         keeper: Some(keeper),
         serving: Some(serving),
         ended,
-        _rpc: rpc.flatten(),
+        rpc: rpc.flatten(),
         relay,
         sftp,
         traces: shared.traces.clone(),
@@ -330,16 +337,24 @@ impl Hub {
             // Its port is free afterwards.
             let _ = serving.await;
         }
+        if let Some(rpc) = self.rpc.take() {
+            // It would hold on to the chain, and so would whoever is connected to it.
+            rpc.stop().await;
+        }
         self.traces.finish().await;
         // It would hold on to the store.
         drop(self.relay.take());
-        self.let_go_of_the_store().await;
+        self.let_go_of_the_folder().await;
     }
 
-    /// Requests under way, and an upload that is being sealed, use the store for a while longer.
-    async fn let_go_of_the_store(&self) {
+    /// Requests under way, and an upload that is being sealed, use the store and the chain for a while longer.
+    async fn let_go_of_the_folder(&self) {
         let begun = Instant::now();
-        while is_open(&self.chunks) && begun.elapsed() < LET_GO_TIME_MAX {
+        while store::is_open(&self.chunks) || embedded::is_open(&self.chain) {
+            if begun.elapsed() > LET_GO_TIME_MAX {
+                tracing::warn!("the hub ends while something still uses its folder");
+                return;
+            }
             tokio::time::sleep(LET_GO_PAUSE).await;
         }
     }

@@ -44,6 +44,7 @@ pub use hub::{Hub, start};
 pub use inbox::Sftp;
 pub use managed::ManagedConfig;
 pub use tls::{Acme, CertificateError, DIRECTORY as ACME_DIRECTORY, Tls, TlsError};
+pub use webhooks::is_public;
 
 /// The OpenAPI document of the HTTP API, as JSON, with the routes of a room beside the hub.
 pub fn openapi(beside: Option<&Description>) -> String {

@@ -10,7 +10,7 @@ const PID_BYTES_MAX: u64 = 20;
 
 /// The lock; dropping it releases the folder.
 pub(crate) struct FolderLock {
-    _file: File,
+    file: File,
 }
 
 impl FolderLock {
@@ -28,6 +28,13 @@ impl FolderLock {
         }
         file.set_len(0).map_err(folder)?;
         write!(file, "{}", std::process::id()).map_err(folder)?;
-        Ok(Self { _file: file })
+        Ok(Self { file })
+    }
+}
+
+impl Drop for FolderLock {
+    fn drop(&mut self) {
+        // Closing is not enough: a process that another thread is just starting has the file open too for a moment.
+        let _ = flock(&self.file, FlockOperation::Unlock);
     }
 }

@@ -240,7 +240,9 @@ needs = {{ memory = "256MiB" }}
 command = ["python3", "-c", """{made}"""]
 ''')
     job = client.run(tmp_path / "job.toml", out=tmp_path / "out")
-    assert len(job.files()) == 200, "the desk's list ends here, and what is fetched does not rest on it"
+    listed = {file.path for file in job.files()}
+    assert listed == {"large", *(f"deep/{n}.txt" for n in range(300))}, "the list goes on page by page within one output"
+    assert len(job.files()) == 301, "and names each file once"
     top = tmp_path / "out" / "many" / "0"
     assert {path.name: path.read_text() for path in (top / "deep").iterdir()} == {f"{n}.txt": str(n) for n in range(300)}
     assert (top / "large").stat().st_size == 5_000_000

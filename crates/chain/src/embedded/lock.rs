@@ -11,7 +11,7 @@ const PID_BYTES_MAX: u64 = 20;
 /// The lock; dropping it releases the folder.
 #[derive(Debug)]
 pub(crate) struct FolderLock {
-    _file: File,
+    file: File,
 }
 
 impl FolderLock {
@@ -29,6 +29,37 @@ impl FolderLock {
         }
         file.set_len(0).map_err(folder)?;
         write!(file, "{}", std::process::id()).map_err(folder)?;
-        Ok(Self { _file: file })
+        Ok(Self { file })
+    }
+}
+
+/// Whether somebody has the chain in this folder open, here or in another process.
+pub fn is_open(dir: &Path) -> bool {
+    let Ok(file) = File::open(dir.join("chain.lock")) else { return false };
+    let is_taken = flock(&file, FlockOperation::NonBlockingLockShared).is_err();
+    // As below.
+    let _ = flock(&file, FlockOperation::Unlock);
+    is_taken
+}
+
+impl Drop for FolderLock {
+    fn drop(&mut self) {
+        // Closing is not enough: a process that another thread is just starting has the file open too for a moment.
+        let _ = flock(&self.file, FlockOperation::Unlock);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_open_for_as_long_as_somebody_has_it() {
+        let dir = tempfile::tempdir().expect("a folder");
+        assert!(!is_open(dir.path()));
+        let lock = FolderLock::take(dir.path()).expect("nobody has it");
+        assert!(is_open(dir.path()));
+        drop(lock);
+        assert!(!is_open(dir.path()));
     }
 }

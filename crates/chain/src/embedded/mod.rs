@@ -23,6 +23,7 @@ mod view;
 mod world;
 
 pub use error::Error;
+pub use lock::is_open;
 
 pub(crate) use admit::{TRANSACTION_BYTES_MAX, TRANSACTION_GAS_MAX};
 pub(crate) use block::{Block, SentTransaction};

@@ -1,9 +1,11 @@
 //! JSON-RPC for the embedded chain, so that wallets and libraries work with it as with any node.
 //!
-//! It listens on loopback only. It holds no keys: what changes the chain is signed elsewhere. Pages in a browser may
-//! ask it from anywhere, but only under a loopback name, so that no other name can be pointed at it.
+//! It listens on loopback only. It holds no keys: what changes the chain is signed elsewhere. It answers under a loopback
+//! name only, so that no other name can be pointed at it, and of pages in a browser those alone that were named.
 mod filters;
+mod line;
 mod methods;
+mod pages;
 mod protocol;
 mod shape;
 mod subscribe;
@@ -11,18 +13,20 @@ mod subscribe;
 use crate::embedded::{Chain, TRANSACTION_BYTES_MAX};
 use axum::Router;
 use axum::body::Bytes;
-use axum::extract::{DefaultBodyLimit, Request, State, WebSocketUpgrade};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
-use axum::middleware::{self, Next};
+use axum::extract::{DefaultBodyLimit, State, WebSocketUpgrade};
+use axum::http::{StatusCode, header};
+use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
+use line::Lines;
 use methods::Methods;
+use pages::Pages;
 use protocol::{Call, Incoming};
 use serde_json::Value;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::net::TcpListener;
-use tokio::sync::oneshot;
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 /// The largest body that is read: some thirty of the largest transactions at once.
@@ -44,29 +48,36 @@ pub enum Error {
     },
 }
 
-/// A running server; it ends when this is dropped or stopped.
+/// A running server; it ends when this is dropped or stopped, and with it whatever is connected.
 #[derive(Debug)]
 pub struct Server {
     address: SocketAddr,
-    stop: Option<oneshot::Sender<()>>,
+    /// Gone, it ends the connections.
+    stop: Option<watch::Sender<()>>,
     task: JoinHandle<()>,
 }
 
 impl Server {
-    /// Serves a chain. Port 0 takes any that is free.
+    /// Serves a chain to programs on this machine. Port 0 takes any that is free.
     pub async fn start(chain: Chain, address: SocketAddr) -> Result<Self, Error> {
+        Self::start_for(chain, address, Vec::new()).await
+    }
+
+    /// The same, also to pages of these origins.
+    pub async fn start_for(chain: Chain, address: SocketAddr, pages: Vec<String>) -> Result<Self, Error> {
         if !address.ip().is_loopback() {
             return Err(Error::NotLoopback(address));
         }
         let listen = |source| Error::Listen { address, source };
         let listener = TcpListener::bind(address).await.map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
-        let (stop, stopped) = oneshot::channel::<()>();
-        let serve = axum::serve(listener, router(chain));
+        let (stop, mut stopped) = watch::channel(());
+        let lines = Lines { listener, stopped: stopped.clone() };
+        let serve = axum::serve(lines, router(chain, pages.into()));
         let task = tokio::spawn(async move {
             tokio::select! {
                 _ = serve => {}
-                _ = stopped => {}
+                _ = stopped.changed() => {}
             }
         });
         Ok(Self { address, stop: Some(stop), task })
@@ -82,7 +93,7 @@ impl Server {
         format!("http://{}", self.address)
     }
 
-    /// Ends it and waits until the port is free.
+    /// Ends it and waits until the port is free. Who is connected is let go of, and with the last of them the chain.
     pub async fn stop(mut self) {
         self.stop = None;
         let _ = (&mut self.task).await;
@@ -95,41 +106,12 @@ impl Drop for Server {
     }
 }
 
-fn router(chain: Chain) -> Router {
+fn router(chain: Chain, pages: Pages) -> Router {
     Router::new()
         .route("/", post(answer).get(upgrade).options(|| async { StatusCode::NO_CONTENT }))
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
-        .layer(middleware::from_fn(guard))
+        .layer(middleware::from_fn_with_state(pages, pages::guard))
         .with_state(Arc::new(Methods::new(chain)))
-}
-
-/// Lets in only who asks for this machine by a loopback name, and tells browsers that pages may ask.
-async fn guard(request: Request, next: Next) -> Response {
-    if !names_loopback(request.headers()) {
-        return (StatusCode::FORBIDDEN, "ask for localhost or 127.0.0.1").into_response();
-    }
-    let preflight = request.method() == Method::OPTIONS;
-    let mut response = next.run(request).await;
-    let headers = response.headers_mut();
-    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
-    if preflight {
-        headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("POST, GET, OPTIONS"));
-        headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static("*"));
-        headers.insert(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
-        let private = HeaderName::from_static("access-control-allow-private-network");
-        headers.insert(private, HeaderValue::from_static("true"));
-    }
-    response
-}
-
-fn names_loopback(headers: &HeaderMap) -> bool {
-    let Some(host) = headers.get(header::HOST).and_then(|host| host.to_str().ok()) else { return false };
-    let name = match host.strip_prefix('[') {
-        Some(rest) => rest.split(']').next().unwrap_or_default(),
-        None => host.split(':').next().unwrap_or_default(),
-    };
-    name.eq_ignore_ascii_case("localhost")
-        || name.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 async fn answer(State(methods): State<Arc<Methods>>, body: Bytes) -> Response {

@@ -68,6 +68,12 @@ CREATE TABLE IF NOT EXISTS quote (
     PRIMARY KEY (account, id)
 ) STRICT;
 CREATE INDEX IF NOT EXISTS quote_by_time ON quote (at_ms);
+CREATE TABLE IF NOT EXISTS quoted_images (
+    account TEXT NOT NULL,
+    id TEXT NOT NULL,
+    images TEXT NOT NULL,
+    PRIMARY KEY (account, id)
+) STRICT;
 CREATE TABLE IF NOT EXISTS template (
     name TEXT PRIMARY KEY,
     account TEXT NOT NULL,

@@ -5,6 +5,7 @@ use rusqlite::OptionalExtension;
 
 use super::{Books, now_ms};
 use crate::Error;
+use crate::images::Exact;
 
 /// Quotes of one account that are remembered: the newest.
 const QUOTES_MAX: u32 = 50;
@@ -18,6 +19,8 @@ pub(crate) struct Kept {
     pub(crate) work: Hash,
     /// Binding prices, at most one for each preference.
     pub(crate) offers: Vec<SignedQuote>,
+    /// What the tags of its images stood for.
+    pub(crate) images: Exact,
 }
 
 impl Kept {
@@ -37,14 +40,19 @@ impl Books {
     pub(crate) async fn keep_quote(&self, account: &str, id: &str, kept: &Kept) -> Result<(), Error> {
         let (account, id, work, now) = (account.to_owned(), id.to_owned(), kept.work, now_ms());
         let offers = serde_json::to_string(&kept.offers).expect("offers are plain data");
+        let images = serde_json::to_string(&kept.images).expect("names are plain data");
         self.with(move |connection| {
             let change = connection.transaction()?;
             change.execute("DELETE FROM quote WHERE at_ms < ?1", [now.saturating_sub(KEPT_MS)])?;
             let insert = "INSERT OR REPLACE INTO quote (account, id, work, offers, at_ms) VALUES (?1, ?2, ?3, ?4, ?5)";
             change.execute(insert, (&account, &id, &work.0[..], &offers, now))?;
+            let insert = "INSERT OR REPLACE INTO quoted_images (account, id, images) VALUES (?1, ?2, ?3)";
+            change.execute(insert, (&account, &id, &images))?;
             let older = "DELETE FROM quote WHERE account = ?1 AND rowid NOT IN \
                          (SELECT rowid FROM quote WHERE account = ?1 ORDER BY at_ms DESC, rowid DESC LIMIT ?2)";
             change.execute(older, (&account, QUOTES_MAX))?;
+            let gone = "DELETE FROM quoted_images WHERE (account, id) NOT IN (SELECT account, id FROM quote)";
+            change.execute(gone, [])?;
             change.commit()
         })
         .await
@@ -53,12 +61,16 @@ impl Books {
     /// A quote that was given to this account.
     pub(crate) async fn quote(&self, account: &str, id: &str) -> Result<Option<Kept>, Error> {
         let (account, id) = (account.to_owned(), id.to_owned());
-        let find = "SELECT work, offers FROM quote WHERE account = ?1 AND id = ?2";
-        let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, [u8; 32]>(0)?, row.get::<_, String>(1)?));
+        let find = "SELECT work, offers, coalesce(images, '{}') FROM quote LEFT JOIN quoted_images USING (account, id) \
+                    WHERE account = ?1 AND id = ?2";
+        let read = |row: &rusqlite::Row<'_>| {
+            Ok((row.get::<_, [u8; 32]>(0)?, row.get::<_, String>(1)?, row.get::<_, String>(2)?))
+        };
         let found = self.with(move |connection| connection.query_row(find, (account, id), read).optional()).await?;
-        let Some((work, offers)) = found else { return Ok(None) };
+        let Some((work, offers, images)) = found else { return Ok(None) };
         let offers = serde_json::from_str(&offers).map_err(|_| Error::Defect)?;
-        Ok(Some(Kept { work: Hash(work), offers }))
+        let images = serde_json::from_str(&images).map_err(|_| Error::Defect)?;
+        Ok(Some(Kept { work: Hash(work), offers, images }))
     }
 }
 
@@ -81,7 +93,9 @@ mod tests {
     }
 
     fn kept() -> Kept {
-        Kept { work: Hash::of(b"a job"), offers: vec![offer(Prefer::Cheap, 1), offer(Prefer::Fast, u64::MAX)] }
+        let offers = vec![offer(Prefer::Cheap, 1), offer(Prefer::Fast, u64::MAX)];
+        let images = Exact::from([("python:3".to_owned(), "docker.io/library/python@sha256:00".to_owned())]);
+        Kept { work: Hash::of(b"a job"), offers, images }
     }
 
     #[tokio::test]

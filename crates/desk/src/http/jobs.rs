@@ -32,7 +32,8 @@ pub(super) fn job_id(text: &str) -> Result<JobId, Error> {
     responses(
         (status = 200, description = "Three choices; the binding ones hold for ten minutes", body = Quoted),
         (status = 404, description = "`not-found`: there is no such thing, or it is somebody else's"),
-        (status = 422, description = "`job-refused`: what is wrong with it, with its line")
+        (status = 422, description = "`job-refused`: what is wrong with it, with its line; `image-unknown`: its registry does not have the image"),
+        (status = 503, description = "`registry`: the registry of an image does not answer; `hub`, `chain`, `unavailable`: not now")
     )
 )]
 pub(super) async fn quote(
@@ -58,8 +59,9 @@ pub(super) async fn quote(
         (status = 403, description = "`spend-limit`: the token may not spend as much; `scope`, `session`, `csrf`: not for whoever asks"),
         (status = 404, description = "`not-found`: there is no such thing, or it is somebody else's"),
         (status = 409, description = "`quote-expired`: the quote has run out; `other-quote`: it is for another job; `chain-refused`: the contracts refuse; `outcome-unknown`: whether it was done is not known"),
-        (status = 422, description = "`job-refused`: what is wrong with it, with its line; `idempotency-key-reused`: the key was used for another job"),
-        (status = 429, description = "`too-many`: too many jobs have not ended; `too-often`: wait as long as `Retry-After` says")
+        (status = 422, description = "`job-refused`: what is wrong with it, with its line; `image-unknown`: its registry does not have the image; `idempotency-key-reused`: the key was used for another job"),
+        (status = 429, description = "`too-many`: too many jobs have not ended; `too-often`: wait as long as `Retry-After` says"),
+        (status = 503, description = "`registry`: the registry of an image does not answer; `hub`, `chain`, `unavailable`: not now")
     )
 )]
 pub(super) async fn submit(

@@ -1,6 +1,7 @@
 //! Errors as RFC 9457 has them. What went wrong inside is logged, and not told to strangers.
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use gleaner_client::registry::RegistryError;
 use gleaner_wire::api::Problem;
 
 use crate::Error;
@@ -58,6 +59,7 @@ impl From<Error> for Refusal {
             Error::Template(_) => {
                 refuse(StatusCode::UNPROCESSABLE_ENTITY, "template-refused", "the template is refused")
             }
+            Error::Image(error) => of_registry(&error),
             Error::OtherQuote => refuse(StatusCode::CONFLICT, "other-quote", "the quote is for another job"),
             Error::QuoteExpired => refuse(StatusCode::CONFLICT, "quote-expired", "the quote has run out"),
             Error::NameTaken(_) => refuse(StatusCode::CONFLICT, "name-taken", "the name is taken"),
@@ -85,6 +87,23 @@ fn of_desk(error: &Error) -> Refusal {
         error => tracing::error!(%error, source, "the desk failed"),
     }
     Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "desk", "the desk failed", error.to_string())
+}
+
+fn of_registry(error: &RegistryError) -> Refusal {
+    let detail = format!("{error}. Name the image by its digest (NAME@sha256:…), or bring it as a file");
+    match error {
+        RegistryError::Name(_) | RegistryError::NotPublic(_) => {
+            Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, "job-refused", "the job is refused", detail)
+        }
+        RegistryError::Refused { .. } | RegistryError::NoDigest(_) => {
+            Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, "image-unknown", "the registry has no such image", detail)
+        }
+        RegistryError::Unreachable { host, source } => {
+            tracing::info!(host, %source, "a registry does not answer");
+            let detail = format!("{detail}; or try again in a moment");
+            Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "registry", "the registry does not answer", detail)
+        }
+    }
 }
 
 fn of_hub(error: gleaner_client::Error) -> Refusal {

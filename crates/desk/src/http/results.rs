@@ -28,8 +28,8 @@ pub(super) struct Listing {
     /// Only of this `[[task]]`.
     task: Option<String>,
     /// What `next` said.
-    cursor: Option<u64>,
-    /// How many elements a page covers: at most 200.
+    cursor: Option<String>,
+    /// How many elements a page covers: at most 200. It covers fewer if one of them has more than 200 files.
     limit: Option<u32>,
 }
 
@@ -50,7 +50,7 @@ pub(super) struct Opening {
     summary = "Files that a job delivered, as they arrive",
     params(Listing),
     responses(
-        (status = 200, description = "Some of them", body = ResultItems),
+        (status = 200, description = "Some of them; the others from `next` on", body = ResultItems),
         (status = 404, description = "`not-found`: there is no such thing, or it is somebody else's")
     )
 )]
@@ -61,7 +61,8 @@ pub(super) async fn list(
     Parameters(listing): Parameters<Listing>,
 ) -> Result<axum::Json<ResultItems>, Refusal> {
     let limit = listing.limit.unwrap_or(ELEMENTS_DEFAULT).clamp(1, ELEMENTS_MAX);
-    let results = desk.results(&asker, job_id(&job)?, listing.task.as_deref(), listing.cursor, limit);
+    let cursor = listing.cursor.as_deref().map(str::parse).transpose()?.unwrap_or_default();
+    let results = desk.results(&asker, job_id(&job)?, listing.task.as_deref(), cursor, limit);
     Ok(axum::Json(results.await?))
 }
 

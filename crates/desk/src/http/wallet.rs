@@ -30,11 +30,13 @@ pub(super) async fn show(State(desk): State<Arc<Desk>>, Who(asker): Who) -> Resu
     Ok(axum::Json(desk.wallet(&asker).await?))
 }
 
-/// How many lines are wanted.
+/// Which lines are wanted.
 #[derive(Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Lines {
+    /// What `next` said.
+    cursor: Option<String>,
     /// At most 1000.
     limit: Option<usize>,
 }
@@ -44,6 +46,7 @@ pub(super) struct Lines {
 #[schema(as = WalletHistory)]
 pub(super) struct History {
     items: Vec<HistoryLine>,
+    /// Where to go on, if there are earlier ones.
     next: Option<String>,
 }
 
@@ -56,7 +59,7 @@ pub(super) struct History {
     summary = "What happened to an account's money, newest first",
     params(Lines),
     responses(
-        (status = 200, description = "The newest lines", body = History),
+        (status = 200, description = "The newest lines, or those before the cursor", body = History),
         (status = 404, description = "`no-chain`: there is no chain here")
     )
 )]
@@ -66,7 +69,9 @@ pub(super) async fn history(
     Parameters(lines): Parameters<Lines>,
 ) -> Result<axum::Json<History>, Refusal> {
     let limit = lines.limit.unwrap_or(LINES_DEFAULT).clamp(1, LINES_MAX);
-    Ok(axum::Json(History { items: desk.history(&asker, limit).await?, next: None }))
+    let before = lines.cursor.as_deref().map(str::parse).transpose()?;
+    let (items, next) = desk.history(&asker, before, limit).await?;
+    Ok(axum::Json(History { items, next: next.map(|line| line.to_string()) }))
 }
 
 /// `POST /api/v1/desk/wallet/faucet`.

@@ -1,5 +1,6 @@
 //! What jobs delivered: lists of files as they arrive, opened for their owner.
 mod archive;
+mod cursor;
 mod kind;
 mod opened;
 mod preview;
@@ -11,6 +12,7 @@ use gleaner_wire::api::{GroupView, JobView, ResultView};
 use gleaner_wire::{Asker, Extent, JobId};
 use serde::{Deserialize, Serialize};
 
+pub(crate) use cursor::Cursor;
 pub use kind::ResultKind;
 pub(crate) use kind::{HEAD_BYTES, by_head, by_name, image_type};
 pub(crate) use opened::Opened;
@@ -20,7 +22,7 @@ use crate::account::Account;
 use crate::books::Job;
 use crate::{Desk, Error, follow};
 
-/// Files of one output that are listed.
+/// Files of one output that are listed on one page.
 const FILES_MAX: usize = 200;
 /// Outputs that are looked into at a time.
 const LOOKS_MAX: usize = 8;
@@ -112,25 +114,42 @@ impl Desk {
         Ok((found, view))
     }
 
-    /// Files that a job has delivered so far: of so many elements, from a cursor on.
+    /// Files that a job has delivered so far: of so many elements, from a cursor on. A page ends early with an output of more
+    /// files than fit on it, and the next one goes on within that.
     pub(crate) async fn results(
         &self,
         asker: &Asker,
         job: JobId,
         task: Option<&str>,
-        cursor: Option<u64>,
+        cursor: Cursor,
         limit: u32,
     ) -> Result<ResultItems, Error> {
         let own = self.own(asker, job).await?;
         if let Some(task) = task {
             group(&own.view, task)?;
         }
-        let page = own.client.some_results(job, task, cursor.unwrap_or(0), limit).await?;
+        let page = own.client.some_results(job, task, cursor.element, limit).await?;
         let pictures = pictures(&own, &page.results).await?;
-        let looks: Vec<_> = page.results.iter().map(|result| items(&own, result)).collect();
-        let listed: Vec<_> = stream::iter(looks).buffered(LOOKS_MAX).try_collect().await?;
-        let items = listed.into_iter().flatten().collect();
-        Ok(ResultItems { items, pictures, next: page.next.map(|next| next.to_string()) })
+        let places = page.results.iter().map(|result| place(&own.view, result)).collect::<Result<Vec<_>, _>>()?;
+        let looks: Vec<_> = page
+            .results
+            .iter()
+            .zip(&places)
+            .map(|(result, at)| items(&own, result, cursor.files_before(*at)))
+            .collect();
+        let mut listed = stream::iter(looks).buffered(LOOKS_MAX).zip(stream::iter(&places));
+        let mut items = Vec::new();
+        while let Some((found, &element)) = listed.next().await {
+            let (found, is_all) = found?;
+            let files = cursor.files_before(element) + found.len() as u64;
+            items.extend(found);
+            if !is_all {
+                let next = Some(Cursor { element, files }.to_string());
+                return Ok(ResultItems { items, pictures, next });
+            }
+        }
+        let next = page.next.map(|element| Cursor { element, files: 0 }.to_string());
+        Ok(ResultItems { items, pictures, next })
     }
 
     /// Opens a file of an output.
@@ -160,6 +179,11 @@ pub(crate) fn group<'a>(view: &'a JobView, task: &str) -> Result<(u64, &'a Group
     found.ok_or_else(|| Error::not_found(format!("job {} has no task `{task}`", view.summary.id)))
 }
 
+/// An element as cursors have it.
+fn place(view: &JobView, result: &ResultView) -> Result<u64, Error> {
+    Ok((group(view, &result.task)?.0 << 32) | u64::from(result.index))
+}
+
 /// The tasks of a page whose tiles make up a picture: the first one tells.
 async fn pictures(own: &Own, results: &[ResultView]) -> Result<Vec<PictureItem>, Error> {
     let mut pictures = Vec::new();
@@ -181,10 +205,14 @@ pub(crate) async fn is_tile(outputs: &Outputs, group: &GroupView, result: &Resul
     Ok(matches!(&files[..], [only] if only.bytes == wanted))
 }
 
-async fn items(own: &Own, result: &ResultView) -> Result<Vec<ResultItem>, Error> {
+/// Files of an output without the first so many, and whether these are all that follow.
+async fn items(own: &Own, result: &ResultView, skipped: u64) -> Result<(Vec<ResultItem>, bool), Error> {
     let (job, task, index) = (own.view.summary.id, &result.task, result.index);
     let mut items = Vec::new();
-    for file in own.outputs.files(result, FILES_MAX).await? {
+    let mut files = own.outputs.files_from(result, skipped, FILES_MAX + 1).await?;
+    let is_all = files.len() <= FILES_MAX;
+    files.truncate(FILES_MAX);
+    for file in files {
         let kind = match by_name(&file.path) {
             Some(kind) => kind,
             None => {
@@ -196,7 +224,7 @@ async fn items(own: &Own, result: &ResultView) -> Result<Vec<ResultItem>, Error>
         let href = format!("/api/v1/desk/jobs/{job}/results/{}/{index}/{path}", escape(task));
         items.push(ResultItem { task: task.clone(), index, path: file.path, bytes: file.bytes, kind, href });
     }
-    Ok(items)
+    Ok((items, is_all))
 }
 
 /// A name as a part of an address.

@@ -41,6 +41,20 @@ async fn money_moves_between_wallet_and_escrow_once_for_each_key() {
     let history = ada.get("/desk/wallet/history?limit=3").await.ok().json();
     let kinds: Vec<_> = history["items"].as_array().expect("a list").iter().map(|line| &line["kind"]).collect();
     assert_eq!(kinds, ["withdrawn", "withdrawn", "deposited"]);
+    let whole = ada.get("/desk/wallet/history").await.ok().json();
+    assert_eq!(whole["next"], json!(null), "there is no more");
+    let (mut found, mut path) = (Vec::new(), "/desk/wallet/history?limit=2".to_owned());
+    loop {
+        let page = ada.get(&path).await.ok().json();
+        let items = page["items"].as_array().expect("a list").clone();
+        assert!((1..=2).contains(&items.len()), "{page}");
+        found.extend(items);
+        let Some(next) = page["next"].as_str() else { break };
+        path = format!("/desk/wallet/history?limit=2&cursor={next}");
+    }
+    assert!(found.len() > 3, "{found:?}");
+    assert_eq!(Some(&found), whole["items"].as_array(), "page by page it is the whole");
+    ada.get("/desk/wallet/history?cursor=yesterday").await.refused(400, "bad-request");
     let bob = place.as_person("bob");
     assert_eq!(bob.get("/desk/wallet").await.ok().json()["balance"], "0");
     assert_ne!(bob.get("/desk/wallet").await.ok().json()["address"], new["address"]);

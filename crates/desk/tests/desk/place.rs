@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use gleaner_chain::genesis::Genesis;
 use gleaner_client::Token;
+use gleaner_client::registry::Reach;
 use gleaner_desk::{Config, Desk, Limits, document, router, routes};
 use gleaner_hub::money::ChainConfig;
 use gleaner_hub::{Description, Extra, Hub, Need, Routes};
@@ -20,6 +21,7 @@ pub struct Place {
     pub folder: tempfile::TempDir,
     hub: Option<Hub>,
     limits: Limits,
+    registries: Reach,
     chain: bool,
     pub http: reqwest::Client,
 }
@@ -77,22 +79,31 @@ impl Place {
         Self::with(Limits::default(), true).await
     }
 
+    /// A hub whose desk asks registries on this machine too.
+    pub async fn with_private_registries() -> Self {
+        Self::made(Limits::default(), Reach::Anywhere, false).await
+    }
+
     pub async fn with(limits: Limits, chain: bool) -> Self {
+        Self::made(limits, Reach::Only(gleaner_hub::is_public), chain).await
+    }
+
+    async fn made(limits: Limits, registries: Reach, chain: bool) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let http = reqwest::Client::builder().no_proxy().build().expect("a client");
         let folder = tempfile::tempdir().expect("a folder");
-        let mut place = Self { folder, hub: None, limits, chain, http };
+        let mut place = Self { folder, hub: None, limits, registries, chain, http };
         place.start().await;
         place
     }
 
     async fn start(&mut self) {
         let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        let limits = self.limits;
+        let (limits, registries) = (self.limits, self.registries);
         let extra = Extra::new(move |place| {
             let dir = place.dir.join("desk");
             let token = Token::read(&place.token_file)?;
-            let router = router(Desk::open(Config { dir, hub: place.url.clone(), token, limits })?);
+            let router = router(Desk::open(Config { dir, hub: place.url.clone(), token, limits, registries })?);
             Ok(Routes { router, description: description() })
         });
         let genesis = Genesis::preset("hub").and_then(|genesis| genesis.with_timings("local")).expect("a genesis");
@@ -102,17 +113,7 @@ impl Place {
         };
         let dir = self.folder.path().join("hub");
         let config = gleaner_hub::Config { chain, extra: Some(extra), ..gleaner_hub::Config::new(dir, listen) };
-        let starting = async {
-            loop {
-                match gleaner_hub::start(config.clone()).await {
-                    Ok(hub) => return hub,
-                    // Who had the chain before may take a moment to let go of it.
-                    Err(gleaner_hub::Error::Money(_)) => tokio::time::sleep(PAUSE).await,
-                    Err(error) => panic!("{error:?}"),
-                }
-            }
-        };
-        self.hub = Some(tokio::time::timeout(PATIENCE, starting).await.expect("a hub"));
+        self.hub = Some(gleaner_hub::start(config).await.expect("a hub"));
     }
 
     /// Ends hub and desk, and starts them again.

@@ -1,16 +1,19 @@
 //! The desk beside a hub: it serves people in a browser and programs at the hub's own address.
 use gleaner_client::Token;
+use gleaner_client::registry::Reach;
 use gleaner_desk::{Config, Desk, Limits, document, router, routes};
-use gleaner_hub::{Description, Extra, Need, Routes};
+use gleaner_hub::{Description, Extra, Need, Routes, is_public};
 
-/// Opens the desk in the hub's folder, once it is known where the hub is.
-pub fn beside() -> Extra {
-    Extra::new(|place| {
+/// Opens the desk in the hub's folder, once it is known where the hub is. Unless it may ask private registries, jobs lead it to
+/// public addresses only.
+pub fn beside(private_registries: bool) -> Extra {
+    Extra::new(move |place| {
         let config = Config {
             dir: place.dir.join("desk"),
             hub: place.url.clone(),
             token: Token::read(&place.token_file)?,
             limits: Limits::default(),
+            registries: if private_registries { Reach::Anywhere } else { Reach::Only(is_public) },
         };
         Ok(Routes { router: router(Desk::open(config)?), description: description() })
     })

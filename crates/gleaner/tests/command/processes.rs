@@ -5,6 +5,7 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::{Child, Stdio};
 
+use crate::authority::Authority;
 use crate::network::{Ended, PATIENCE, gleaner, wait};
 use crate::programs;
 use gleaner_client::data::Account;
@@ -19,19 +20,26 @@ const LOG: &str = "up.log";
 
 /// Starts a network and returns when all of it is there.
 fn up(folder: &Path) -> Child {
+    let (up, url) = up_with(folder, &[]);
+    assert!(url.starts_with("http://127.0.0.1:"), "{url}");
+    up
+}
+
+/// The same with more options, and what it says is its address.
+fn up_with(folder: &Path, options: &[&str]) -> (Child, String) {
     let log = std::fs::File::create(folder.join(LOG)).expect("a log");
     let mut up = gleaner()
         .arg("--dir")
         .arg(folder)
         .args(["up", "--workers", "2", "--listen", "127.0.0.1:0"])
+        .args(options)
         .stdout(Stdio::piped())
         .stderr(log)
         .spawn()
         .expect("it starts");
     let mut line = String::new();
     BufReader::new(up.stdout.take().expect("piped")).read_line(&mut line).expect("it says its address");
-    assert!(line.starts_with("http://127.0.0.1:"), "{line}");
-    up
+    (up, line.trim().to_owned())
 }
 
 /// The processes whose parent is this one.
@@ -63,6 +71,38 @@ fn wait_for_ends(handles: Vec<OwnedFd>) {
 
 fn process_of(child: &Child) -> Pid {
     Pid::from_raw(child.id().cast_signed()).expect("a process has a number")
+}
+
+#[test]
+fn a_network_with_a_certificate_is_encrypted_for_people_and_comes_back_where_it_was() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let files = Authority::new().write(folder.path());
+    let (certificate, key) = (files.certificate.display().to_string(), files.key.display().to_string());
+    let (mut up, url) = up_with(folder.path(), &["--tls-cert", &certificate, "--tls-key", &key]);
+    assert!(url.starts_with("https://127.0.0.1:"), "{url}");
+    let root = std::fs::read(&files.authority).expect("it is there");
+    let root = reqwest::Certificate::from_pem(&root).expect("a certificate");
+    let http = reqwest::Client::builder().no_proxy().tls_certs_only([root]).build().expect("a client");
+    let online = async || {
+        let health = http.get(format!("{url}/api/v1/health")).send().await.ok()?;
+        health.json::<serde_json::Value>().await.ok()?["workers_online"].as_u64()
+    };
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    assert_eq!(runtime.block_on(online()), Some(2));
+    let hub = std::fs::read_to_string(folder.path().join("hub/hub.lock")).expect("a lock");
+    let hub = Pid::from_raw(hub.trim().parse().expect("a number")).expect("a process has a number");
+    let handle = handles(&[hub]);
+    kill_process(hub, Signal::KILL).expect("it runs");
+    wait_for_ends(handle);
+    let back = async {
+        while online().await != Some(2) {
+            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        }
+    };
+    let back = runtime.block_on(async { tokio::time::timeout(PATIENCE, back).await });
+    back.expect("hub and workers are back where they were");
+    kill_process(process_of(&up), Signal::INT).expect("it runs");
+    assert!(up.wait().expect("it ends").success());
 }
 
 #[test]

@@ -65,7 +65,7 @@ async fn let_in(
     doorkeeper: Option<Arc<Doorkeeper>>,
     address: IpAddr,
     router: Router,
-    stopping: watch::Receiver<bool>,
+    mut stopping: watch::Receiver<bool>,
 ) {
     // Small messages must not wait for the acknowledgement of earlier ones.
     if stream.stream.set_nodelay(true).is_err() {
@@ -74,7 +74,12 @@ async fn let_in(
     match doorkeeper {
         None => serve_connection(stream, address, router, HEAD_TIME_MAX, stopping).await,
         Some(doorkeeper) => {
-            if let Some(stream) = doorkeeper.welcome(stream, address).await {
+            let welcomed = tokio::select! {
+                welcomed = doorkeeper.welcome(stream, address) => welcomed,
+                // Whoever says nothing must not keep the hub from ending.
+                _ = stopping.changed() => return,
+            };
+            if let Some(stream) = welcomed {
                 serve_connection(stream, address, router, HEAD_TIME_MAX, stopping).await;
             }
         }

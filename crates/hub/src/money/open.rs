@@ -157,6 +157,7 @@ pub(crate) struct Opened {
 /// Opens the hub's money.
 pub(crate) async fn open(
     config: &ChainConfig,
+    pages: Vec<String>,
     fiat: Option<&FiatConfig>,
     anchor_confirmations: Option<u64>,
     folder: &Path,
@@ -168,7 +169,7 @@ pub(crate) async fn open(
         ChainConfig::None => return Ok(None),
         ChainConfig::Embedded { rpc, genesis } => {
             let chain = open_chain(&folder).await?;
-            let server = serve(&folder, &chain, *rpc).await?;
+            let server = serve(&folder, &chain, *rpc, pages).await?;
             let node = Node::Embedded(chain);
             let faucet = wallet::own(&folder.join("faucet.json"))?;
             let market = found(&folder, &node, genesis, &faucet).await?;
@@ -223,16 +224,19 @@ pub(crate) async fn open(
 }
 
 /// Serves the embedded chain, at the port of last time if any port will do: clients that run know that one.
-async fn serve(folder: &Path, chain: &Chain, address: SocketAddr) -> Result<rpc::Server, Error> {
+async fn serve(folder: &Path, chain: &Chain, address: SocketAddr, pages: Vec<String>) -> Result<rpc::Server, Error> {
     let path = folder.join("rpc.port");
     let last = std::fs::read_to_string(&path).ok().and_then(|text| text.trim().parse().ok());
     let again = match last.filter(|_| address.port() == 0) {
-        Some(port) => rpc::Server::start(chain.clone(), SocketAddr::new(address.ip(), port)).await.ok(),
+        Some(port) => {
+            let there = SocketAddr::new(address.ip(), port);
+            rpc::Server::start_for(chain.clone(), there, pages.clone()).await.ok()
+        }
         None => None,
     };
     let server = match again {
         Some(server) => server,
-        None => rpc::Server::start(chain.clone(), address).await?,
+        None => rpc::Server::start_for(chain.clone(), address, pages).await?,
     };
     let port = server.address().port().to_string();
     std::fs::write(&path, port).map_err(|source| Error::File { path, source })?;

@@ -41,7 +41,7 @@ async fn money(dir: &Path) -> (Money, Option<Server>) {
     let begun = Instant::now();
     loop {
         let archive = Archive::open(&path).expect("an archive");
-        match open(&config(dir).chain, None, None, dir, archive, Bell::default()).await {
+        match open(&config(dir).chain, Vec::new(), None, None, dir, archive, Bell::default()).await {
             Ok(opened) => {
                 let opened = opened.expect("a chain");
                 return (opened.money, opened.server);

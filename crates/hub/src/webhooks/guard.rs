@@ -42,7 +42,7 @@ fn is_local_name(name: &str) -> bool {
 }
 
 /// Whether an address is reached over the public network, and by that alone.
-pub(crate) fn is_public(ip: IpAddr) -> bool {
+pub fn is_public(ip: IpAddr) -> bool {
     match ip {
         IpAddr::V4(ip) => is_public_v4(ip),
         IpAddr::V6(ip) => is_public_v6(ip),

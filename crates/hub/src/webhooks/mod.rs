@@ -11,6 +11,7 @@ mod store;
 mod tests;
 
 pub(crate) use courier::Courier;
+pub use guard::is_public;
 pub(crate) use guard::read as read_url;
 
 use crate::clock::wall_ms;

@@ -107,7 +107,7 @@ class Job:
         return Feed(produce)
 
     def files(self) -> list[ResultFile]:
-        """The files that it has delivered so far; of one task's element, the first 200. `download` brings all of them."""
+        """The files that it has delivered so far."""
         return loop.wait(self._files())
 
     async def afiles(self) -> list[ResultFile]:

@@ -133,7 +133,7 @@ fn add_problems(path: &str, operation: &mut Value, rule: Option<&Rule>) {
         add("500", "`archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps");
         add(
             "503",
-            "`unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself",
+            "`unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself",
         );
     }
 }
