@@ -17,11 +17,14 @@ mod follow;
 mod http;
 mod invoice;
 mod ordering;
+mod owed;
 mod paths;
 mod quote;
 mod results;
+mod stake;
 mod trees;
 mod turns;
+mod votes;
 mod wallet;
 
 pub use account::folder_of;

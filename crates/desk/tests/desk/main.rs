@@ -1,12 +1,16 @@
 //! The desk as people and programs meet it: over HTTP, beside a real hub.
 mod access;
+mod banker;
 mod catalogue;
 mod confined;
 mod files;
 mod limits;
 mod money;
 mod ordering;
+mod owed;
 mod place;
 mod private;
 mod quotes;
+mod stake;
+mod votes;
 mod worker;

@@ -21,6 +21,8 @@ pub struct Place {
     hub: Option<Hub>,
     limits: Limits,
     chain: bool,
+    /// Numbers of the economy that differ from those of a hub on one machine.
+    numbers: &'static [(&'static str, u64)],
     pub http: reqwest::Client,
 }
 
@@ -77,11 +79,20 @@ impl Place {
         Self::with(Limits::default(), true).await
     }
 
+    /// A hub with a chain inside, and with other numbers in its genesis.
+    pub async fn with_numbers(numbers: &'static [(&'static str, u64)]) -> Self {
+        Self::founded(Limits::default(), true, numbers).await
+    }
+
     pub async fn with(limits: Limits, chain: bool) -> Self {
+        Self::founded(limits, chain, &[]).await
+    }
+
+    async fn founded(limits: Limits, chain: bool, numbers: &'static [(&'static str, u64)]) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let http = reqwest::Client::builder().no_proxy().build().expect("a client");
         let folder = tempfile::tempdir().expect("a folder");
-        let mut place = Self { folder, hub: None, limits, chain, http };
+        let mut place = Self { folder, hub: None, limits, chain, numbers, http };
         place.start().await;
         place
     }
@@ -95,7 +106,10 @@ impl Place {
             let router = router(Desk::open(Config { dir, hub: place.url.clone(), token, limits })?);
             Ok(Routes { router, description: description() })
         });
-        let genesis = Genesis::preset("hub").and_then(|genesis| genesis.with_timings("local")).expect("a genesis");
+        let mut genesis = Genesis::preset("hub").and_then(|genesis| genesis.with_timings("local")).expect("a genesis");
+        for (name, value) in self.numbers {
+            genesis.put(name, *value).expect("a number of the genesis");
+        }
         let chain = match self.chain {
             true => ChainConfig::Embedded { rpc: listen, genesis: Box::new(genesis) },
             false => ChainConfig::None,
