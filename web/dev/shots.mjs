@@ -29,6 +29,7 @@ const PAGES = {
   machines: "/machines",
   machine: "/machines/2",
   earnings: "/earnings",
+  stake: "/stake",
   account: "/account",
   tokens: "/account/tokens",
   sessions: "/account/sessions",

@@ -87,6 +87,23 @@ export const deposit = (amount: string, key: string) =>
 export const withdraw = (amount: string, key: string, to?: string) =>
   ask<unknown>("/desk/wallet/withdraw", post({ amount, ...(to ? { to } : {}) }, { "idempotency-key": key }));
 export const walletHistory = () => ask<views.Page<views.WalletLine>>("/desk/wallet/history");
+export const overdue = () => ask<views.Overdue>("/desk/wallet/overdue");
+export const release = (key: string) => ask<unknown>("/desk/wallet/release", post({}, { "idempotency-key": key }));
+export const rewards = () => ask<views.NodeRewards>("/desk/rewards");
+export const claimRewards = (key: string) => ask<unknown>("/desk/rewards/claim", post({}, { "idempotency-key": key }));
+export const stake = () => ask<views.DeskStake>("/desk/stake");
+/** Stakes tokens; `allow` lets the hub lock them while work depends on them. */
+export const addStake = (amount: string, allow: boolean, key: string) =>
+  ask<unknown>("/desk/stake/add", post({ amount, allow }, { "idempotency-key": key }));
+export const unbondStake = (amount: string, key: string) =>
+  ask<unknown>("/desk/stake/unbond", post({ amount }, { "idempotency-key": key }));
+export const claimStake = (key: string) => ask<unknown>("/desk/stake/claim", post({}, { "idempotency-key": key }));
+export const votes = () => ask<views.DeskVotes>("/desk/votes");
+export const castVote = (proposal: string, choice: views.VoteChoice, key: string) =>
+  ask<unknown>("/desk/votes/cast", post({ proposal, choice }, { "idempotency-key": key }));
+/** Makes votes of the account's tokens, or gives them to an address. */
+export const delegate = (key: string, to?: string) =>
+  ask<unknown>("/desk/votes/delegate", post(to ? { to } : {}, { "idempotency-key": key }));
 export const invoices = (cursor?: string | null) =>
   ask<views.Page<views.Invoice>>(`/desk/invoices${question({ cursor })}`);
 export const invoicesAddress = () => address("/desk/invoices.csv");

@@ -99,6 +99,23 @@ export const template = (name: string) =>
 
 export const wallet = queryOptions({ queryKey: ["wallet"], queryFn: hub.wallet, staleTime: 5000 });
 export const walletHistory = queryOptions({ queryKey: ["wallet", "history"], queryFn: hub.walletHistory, staleTime: 5000 });
+/** How often is asked for what time alone changes: stake on its way out, a vote that begins or ends. */
+const PASSING_MS = 10_000;
+// Whatever moves money asks for all of the wallet again, so these are kept beneath it.
+export const stake = queryOptions({
+  queryKey: ["wallet", "stake"],
+  queryFn: hub.stake,
+  staleTime: 5000,
+  refetchInterval: ({ state }) => (state.data?.ready_at != null && !state.data.ready ? PASSING_MS : false),
+});
+export const overdue = queryOptions({ queryKey: ["wallet", "overdue"], queryFn: hub.overdue, staleTime: 5000 });
+export const rewards = queryOptions({ queryKey: ["wallet", "rewards"], queryFn: hub.rewards, staleTime: 60_000 });
+export const votes = queryOptions({
+  queryKey: ["wallet", "votes"],
+  queryFn: hub.votes,
+  staleTime: 5000,
+  refetchInterval: ({ state }) => (state.data?.items.some(({ stage }) => stage === "pending" || stage === "active") ? PASSING_MS : false),
+});
 export const invoices = infiniteQueryOptions({
   queryKey: ["invoices"],
   queryFn: ({ pageParam }) => hub.invoices(pageParam),
