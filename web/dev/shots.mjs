@@ -23,6 +23,7 @@ const PAGES = {
   "job-curves": "/jobs/33/results",
   "job-logs": "/jobs/42/logs",
   "job-cost": "/jobs/42/cost",
+  "job-dispute": "/jobs/33/cost",
   "job-receipts": "/jobs/42/receipts",
   files: "/files",
   wallet: "/wallet",

@@ -12,6 +12,7 @@ mod books;
 mod catalogue;
 mod config;
 mod desk;
+mod dispute;
 mod error;
 mod follow;
 mod http;

@@ -79,6 +79,9 @@ export const submit = (wanted: views.Submission, key: string) =>
   ask<views.Ordered>("/desk/jobs", post(wanted, { "idempotency-key": key }));
 export const results = (id: number, cursor?: string | null) => ask<views.ResultItems>(`/desk/jobs/${id}/results${question({ cursor })}`);
 export const archiveAddress = (id: number) => address(`/desk/jobs/${id}/archive`);
+export const dispute = (id: number) => ask<views.JobDispute>(`/desk/jobs/${id}/dispute`);
+/** Has auditors decide what a job is to be paid, or has paid what they decided. */
+export const disputeJob = (id: number, key: string) => ask<unknown>(`/desk/jobs/${id}/dispute`, post({}, { "idempotency-key": key }));
 export const wallet = () => ask<views.DeskWallet>("/desk/wallet");
 export const fillWallet = (key: string) => ask<unknown>("/desk/wallet/faucet", post({}, { "idempotency-key": key }));
 export const deposit = (amount: string, key: string) =>

@@ -41,6 +41,15 @@ export const job = ofJob("view", hub.job);
 export const explain = ofJob("explain", hub.explain);
 export const attempts = ofJob("attempts", hub.attempts);
 
+/** Whether there is something to object to; asked again until its money has gone its way. */
+export const dispute = (id: number) =>
+  queryOptions({
+    queryKey: ["wallet", "dispute", id],
+    queryFn: () => hub.dispute(id),
+    staleTime: 5000,
+    refetchInterval: ({ state }) => (state.data && ["none", "locked", "proposed", "disputed"].includes(state.data.state) ? SETTLING_MS : false),
+  });
+
 /** The results of a job, as far as a page can show them. */
 export const results = ofJob("results", async (id) => {
   const { pages, more } = await everyPage((cursor) => hub.results(id, cursor));

@@ -696,6 +696,24 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/desk/jobs/{job}/dispute": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Whether there is something to object to in what the hub wants to be paid for a job */
+        get: operations["show_dispute"];
+        put?: never;
+        /** Has auditors decide what a job is to be paid, or has paid what they decided */
+        post: operations["dispute_job"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/desk/jobs/{job}/invoice": {
         parameters: {
             query?: never;
@@ -3158,6 +3176,11 @@ export interface components {
              */
             slots: number;
         };
+        /**
+         * @description What a requester can do about a settlement.
+         * @enum {string}
+         */
+        DisputeStep: "nothing" | "challenge" | "conclude";
         /** @description An open dispute about a provider that this hub has accused. */
         DisputeView: {
             /** @description Who accuses. */
@@ -3193,6 +3216,16 @@ export interface components {
             ruling: components["schemas"]["Ruling"];
             /** @description The member's signature. */
             signature: string;
+        };
+        /** @description What was done about a settlement. */
+        Disputed: {
+            /**
+             * Format: int64
+             * @description The block in which it was.
+             */
+            block: number;
+            /** @description What it was. */
+            step: components["schemas"]["DisputeStep"];
         };
         /** @description A range of whole numbers, both ends included, written `"1..100000"` or `"0..90 step 10"`. */
         Each: {
@@ -3600,6 +3633,22 @@ export interface components {
             items: components["schemas"]["Invoice"][];
             /** @description Where to go on. */
             next: string | null;
+        };
+        /** @description Where the payment of a job stands, and whether there is something to object to. */
+        JobDispute: {
+            /** @description What the account loses if the auditors side with the hub. */
+            bond: components["schemas"]["Amount"];
+            claimed: null | components["schemas"]["Amount"];
+            delivered: null | components["schemas"]["Amount"];
+            /** @description Where the order of the job stands; `none` while the hub has not said what it wants to be paid. */
+            state: components["schemas"]["OrderStage"];
+            /** @description What can be done now. */
+            step: components["schemas"]["DisputeStep"];
+            /**
+             * Format: int64
+             * @description Unix seconds until which it can object.
+             */
+            until: number | null;
         };
         /**
          * @description What can happen to a job.
@@ -10503,6 +10552,199 @@ export interface operations {
             };
             /** @description `not-found`: there is no such thing, or it is somebody else's; `no-keys`: it cannot be opened here */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    show_dispute: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The job's number */
+                job: components["schemas"]["JobId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Where its payment stands */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobDispute"];
+                };
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not-found`: there is no such job, or it is somebody else's; `no-chain`: there is no chain here */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    dispute_job: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description 1 to 200 printable characters, new for each thing that is wanted: sent again, it is done once */
+                "idempotency-key": string;
+            };
+            path: {
+                /** @description The job's number */
+                job: components["schemas"]["JobId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Disputed"];
+                };
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `scope`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not-found`: there is no such job, or it is somebody else's; `no-chain`: there is no chain here */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not-now`: there is nothing to dispute, or nothing was decided; `chain-refused`: the contracts refuse; `outcome-unknown`: whether it was done is not known */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `idempotency-key-reused`: the key was used for something else */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };

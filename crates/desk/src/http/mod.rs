@@ -5,6 +5,7 @@ mod asker;
 mod body;
 mod catalogue;
 mod disposition;
+mod dispute;
 mod files;
 mod jobs;
 mod owed;
@@ -70,6 +71,8 @@ fn table() -> Vec<(Route, Handler)> {
         (route("GET", "/api/v1/desk/jobs/{job}/preview/{task}", Read), get(results::preview)),
         (route("GET", "/api/v1/desk/jobs/{job}/archive", Read), get(results::archive)),
         (route("GET", "/api/v1/desk/jobs/{job}/invoice", Read), get(jobs::invoice)),
+        (route("GET", "/api/v1/desk/jobs/{job}/dispute", Read), get(dispute::show)),
+        (route("POST", "/api/v1/desk/jobs/{job}/dispute", Spend), post(dispute::object)),
         (route("GET", "/api/v1/desk/invoices", Read), get(jobs::invoices)),
         (route("GET", "/api/v1/desk/invoices.csv", Read), get(jobs::invoices_csv)),
         (route("GET", "/api/v1/desk/wallet", Read), get(wallet::show)),
@@ -109,6 +112,7 @@ fn table() -> Vec<(Route, Handler)> {
         files::list, files::show, files::remove, files::arrived, files::bring,
         jobs::quote, jobs::submit, jobs::invoice, jobs::invoices, jobs::invoices_csv,
         results::list, results::open, results::preview, results::archive,
+        dispute::show, dispute::object,
         wallet::show, wallet::history, wallet::faucet, wallet::deposit, wallet::withdraw,
         owed::overdue, owed::release, owed::rewards, owed::claim,
         stake::show, stake::add, stake::unbond, stake::claim,

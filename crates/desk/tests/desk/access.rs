@@ -26,6 +26,8 @@ GET    /api/v1/desk/jobs/{job}/results/{task}/{index}/{*path}       ??0 +++sss 0
 GET    /api/v1/desk/jobs/{job}/preview/{task}                       ??0 +++sss 000sss 0
 GET    /api/v1/desk/jobs/{job}/archive                              ??0 +++sss 000sss 0
 GET    /api/v1/desk/jobs/{job}/invoice                              ??0 +++sss 000sss 0
+GET    /api/v1/desk/jobs/{job}/dispute                              ??0 +++sss 000sss 0
+POST   /api/v1/desk/jobs/{job}/dispute                              ??0 +css+s 0css0s 0
 GET    /api/v1/desk/invoices                                        ??+ +++sss +++sss +
 GET    /api/v1/desk/invoices.csv                                    ??+ +++sss +++sss +
 GET    /api/v1/desk/wallet                                          ??+ +++sss +++sss +

@@ -12,6 +12,8 @@ use reqwest::header::HeaderMap;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
+use crate::liar::Liar;
+
 /// A test that waits longer than this for something has failed.
 const PATIENCE: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(20);
@@ -23,6 +25,8 @@ pub struct Place {
     chain: bool,
     /// Numbers of the economy that differ from those of a hub on one machine.
     numbers: &'static [(&'static str, u64)],
+    /// What stands between the desk and the hub, if anything does.
+    liar: Option<Liar>,
     pub http: reqwest::Client,
 }
 
@@ -81,29 +85,38 @@ impl Place {
 
     /// A hub with a chain inside, and with other numbers in its genesis.
     pub async fn with_numbers(numbers: &'static [(&'static str, u64)]) -> Self {
-        Self::founded(Limits::default(), true, numbers).await
+        Self::founded(Limits::default(), true, numbers).started().await
     }
 
     pub async fn with(limits: Limits, chain: bool) -> Self {
-        Self::founded(limits, chain, &[]).await
+        Self::founded(limits, chain, &[]).started().await
     }
 
-    async fn founded(limits: Limits, chain: bool, numbers: &'static [(&'static str, u64)]) -> Self {
+    /// A hub with a chain inside, whose desk hears of it through somebody else.
+    pub async fn behind(liar: Liar, numbers: &'static [(&'static str, u64)]) -> Self {
+        Self { liar: Some(liar), ..Self::founded(Limits::default(), true, numbers) }.started().await
+    }
+
+    async fn started(mut self) -> Self {
+        self.start().await;
+        self
+    }
+
+    fn founded(limits: Limits, chain: bool, numbers: &'static [(&'static str, u64)]) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let http = reqwest::Client::builder().no_proxy().build().expect("a client");
         let folder = tempfile::tempdir().expect("a folder");
-        let mut place = Self { folder, hub: None, limits, chain, numbers, http };
-        place.start().await;
-        place
+        Self { folder, hub: None, limits, chain, numbers, liar: None, http }
     }
 
     async fn start(&mut self) {
         let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        let limits = self.limits;
+        let (limits, liar) = (self.limits, self.liar.clone());
         let extra = Extra::new(move |place| {
             let dir = place.dir.join("desk");
             let token = Token::read(&place.token_file)?;
-            let router = router(Desk::open(Config { dir, hub: place.url.clone(), token, limits })?);
+            let hub = liar.as_ref().map_or_else(|| place.url.clone(), |liar| liar.stand_before(&place.url));
+            let router = router(Desk::open(Config { dir, hub, token, limits })?);
             Ok(Routes { router, description: description() })
         });
         let mut genesis = Genesis::preset("hub").and_then(|genesis| genesis.with_timings("local")).expect("a genesis");
