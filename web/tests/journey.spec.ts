@@ -100,6 +100,21 @@ test("the faucet fills a new wallet", async () => {
   await expect(page.locator(".figure", { hasText: "In your wallet" })).toContainText(/[1-9]/);
 });
 
+test("tokens are staked, begin to come out again, and can vote", async () => {
+  await page.goto(`${hub.url}/stake`);
+  const adding = page.getByRole("region", { name: "Add stake" });
+  await adding.getByLabel("Amount").fill("12");
+  await adding.getByRole("button", { name: "Stake", exact: true }).click();
+  await expect(page.locator(".figure", { hasText: "Staked" })).toContainText("12");
+  const leaving = page.getByRole("region", { name: "Take stake out" });
+  await leaving.getByLabel("Amount").fill("2");
+  await leaving.getByRole("button", { name: "Take out", exact: true }).click();
+  await expect(page.locator(".figure", { hasText: "On its way out" })).toContainText("2");
+  await page.getByRole("button", { name: "Vote with them yourself" }).click();
+  await expect(page.getByText("You vote with your tokens yourself")).toBeVisible();
+  await expectUsable(page, "stake and votes");
+});
+
 test("a dropped folder becomes a quote with three choices, and then a job", async () => {
   await page.goto(`${hub.url}/jobs/new`);
   await dropOnto(page, page.locator(".drop"), [jobFolder()]);
@@ -409,7 +424,7 @@ test("the page survives a restart of the hub without a reload", async () => {
   said.splice(0, said.length, ...said.filter((text) => !/WebSocket|ERR_CONNECTION|Failed to load|ERR_/.test(text)));
 });
 
-const PLACES = ["/", "/market", "/catalogue", "/catalogue/publish", "/jobs", "/jobs/new", "/files", "/wallet", "/machines", "/earnings", "/account", "/account/tokens", "/account/sessions", "/account/log", "/catalogue/primes", "/no-such-page"];
+const PLACES = ["/", "/market", "/catalogue", "/catalogue/publish", "/jobs", "/jobs/new", "/files", "/wallet", "/machines", "/earnings", "/stake", "/account", "/account/tokens", "/account/sessions", "/account/log", "/catalogue/primes", "/no-such-page"];
 /** What only those see who have not signed in. */
 const DOORS = ["/sign-in", "/sign-up", "/welcome"];
 

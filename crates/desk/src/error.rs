@@ -51,6 +51,9 @@ pub enum Error {
     /// The hub's money is on no chain.
     #[error("this hub's money is on no chain: there is nothing to deposit or withdraw")]
     NoChain,
+    /// It makes sense, but not as things stand.
+    #[error("{0}")]
+    NotNow(String),
     /// The token may not spend as much.
     #[error("this token may spend {max} GLN in all: {reason}")]
     OverLimit {

@@ -9,6 +9,7 @@ use gleaner_chain::primitives::{Address, B256};
 use gleaner_requester::{Purse, Turn, ask_faucet};
 use gleaner_wire::api::LedgerView;
 use gleaner_wire::{Amount, Asker, Hash};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::account::Account;
@@ -228,7 +229,8 @@ impl Desk {
         .await
     }
 
-    async fn purse(&self, asker: &Asker) -> Result<(Account, Purse), Error> {
+    /// The account of who asks, and what it pays with.
+    pub(crate) async fn purse(&self, asker: &Asker) -> Result<(Account, Purse), Error> {
         let account = self.account(asker).await?;
         let client = account.client(&self.inner)?;
         let purse = account.purse(&client).await?.ok_or(Error::NoChain)?;
@@ -237,15 +239,16 @@ impl Desk {
 
     /// Moves money once, however often the same is asked for under the same key. What was cut short is not tried again: it
     /// may have happened.
-    async fn once<W: Serialize, F>(
+    pub(crate) async fn once<T, W: Serialize, F>(
         &self,
         account: &Account,
         key: &str,
         what: W,
         work: impl FnOnce() -> F,
-    ) -> Result<Moved, Error>
+    ) -> Result<T, Error>
     where
-        F: Future<Output = Result<Moved, Error>>,
+        T: Serialize + DeserializeOwned,
+        F: Future<Output = Result<T, Error>>,
     {
         check_key(key)?;
         let _turn = self.inner.turns.of(&account.id).await;
@@ -286,23 +289,27 @@ fn withdrawal(account: &Account, key: &str) -> String {
     format!("withdrawal-{}", Hash::of(format!("{}\0{key}", account.id).as_bytes()))
 }
 
-async fn turn(purse: &Purse) -> Result<Option<Turn>, Error> {
+/// The turn of a wallet that several may spend from, until what this returns is dropped.
+pub(crate) async fn turn(purse: &Purse) -> Result<Option<Turn>, Error> {
     match &purse.file {
         Some(file) => Ok(Some(Turn::take(file, || {}).await?)),
         None => Ok(None),
     }
 }
 
-async fn sent(purse: &Purse, call: &Call, amount: Amount) -> Result<Moved, Error> {
+/// Sends a call that moves so much.
+pub(crate) async fn sent(purse: &Purse, call: &Call, amount: Amount) -> Result<Moved, Error> {
     let receipt = purse.send(call).await?;
     Ok(Moved { amount, block: Some(receipt.block_number) })
 }
 
-fn positive(amount: Amount) -> Result<Amount, Error> {
+/// The amount, unless it is nothing.
+pub(crate) fn positive(amount: Amount) -> Result<Amount, Error> {
     if amount == Amount::ZERO { Err(Error::Wrong("the amount must be above zero".into())) } else { Ok(amount) }
 }
 
-fn portion(portion: &Portion, free: Amount) -> Result<Amount, Error> {
+/// How much a portion is of what is free.
+pub(crate) fn portion(portion: &Portion, free: Amount) -> Result<Amount, Error> {
     let amount = match portion {
         Portion::Some(amount) => *amount,
         Portion::Word(word) if word == "all" => free,
@@ -316,8 +323,8 @@ fn portion(portion: &Portion, free: Amount) -> Result<Amount, Error> {
     positive(amount)
 }
 
-/// An address that money may go to: with its checksum if it has one, and none of our contracts, where it would be lost.
-fn receiver(text: &str, purse: &Purse) -> Result<Address, Error> {
+/// An address as somebody wrote it, with its checksum if it has one.
+pub(crate) fn address(text: &str) -> Result<Address, Error> {
     let wrong =
         || Error::Wrong(format!("`{text}` is not an address: 0x and 40 hexadecimal digits, copied as they are"));
     let digits = text.strip_prefix("0x").filter(|digits| digits.len() == 40).ok_or_else(wrong)?;
@@ -326,6 +333,12 @@ fn receiver(text: &str, purse: &Purse) -> Result<Address, Error> {
     if address.is_zero() || (is_mixed && address.to_checksum(None) != text) {
         return Err(wrong());
     }
+    Ok(address)
+}
+
+/// An address that money may go to: none of our contracts, where it would be lost.
+fn receiver(text: &str, purse: &Purse) -> Result<Address, Error> {
+    let address = address(text)?;
     let at = &purse.market.deployment;
     let contracts = [
         at.token,

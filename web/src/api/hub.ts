@@ -79,6 +79,9 @@ export const submit = (wanted: views.Submission, key: string) =>
   ask<views.Ordered>("/desk/jobs", post(wanted, { "idempotency-key": key }));
 export const results = (id: number, cursor?: string | null) => ask<views.ResultItems>(`/desk/jobs/${id}/results${question({ cursor })}`);
 export const archiveAddress = (id: number) => address(`/desk/jobs/${id}/archive`);
+export const dispute = (id: number) => ask<views.JobDispute>(`/desk/jobs/${id}/dispute`);
+/** Has auditors decide what a job is to be paid, or has paid what they decided. */
+export const disputeJob = (id: number, key: string) => ask<unknown>(`/desk/jobs/${id}/dispute`, post({}, { "idempotency-key": key }));
 export const wallet = () => ask<views.DeskWallet>("/desk/wallet");
 export const fillWallet = (key: string) => ask<unknown>("/desk/wallet/faucet", post({}, { "idempotency-key": key }));
 export const deposit = (amount: string, key: string) =>
@@ -87,6 +90,23 @@ export const deposit = (amount: string, key: string) =>
 export const withdraw = (amount: string, key: string, to?: string) =>
   ask<unknown>("/desk/wallet/withdraw", post({ amount, ...(to ? { to } : {}) }, { "idempotency-key": key }));
 export const walletHistory = () => ask<views.Page<views.WalletLine>>("/desk/wallet/history");
+export const overdue = () => ask<views.Overdue>("/desk/wallet/overdue");
+export const release = (key: string) => ask<unknown>("/desk/wallet/release", post({}, { "idempotency-key": key }));
+export const rewards = () => ask<views.NodeRewards>("/desk/rewards");
+export const claimRewards = (key: string) => ask<unknown>("/desk/rewards/claim", post({}, { "idempotency-key": key }));
+export const stake = () => ask<views.DeskStake>("/desk/stake");
+/** Stakes tokens; `allow` lets the hub lock them while work depends on them. */
+export const addStake = (amount: string, allow: boolean, key: string) =>
+  ask<unknown>("/desk/stake/add", post({ amount, allow }, { "idempotency-key": key }));
+export const unbondStake = (amount: string, key: string) =>
+  ask<unknown>("/desk/stake/unbond", post({ amount }, { "idempotency-key": key }));
+export const claimStake = (key: string) => ask<unknown>("/desk/stake/claim", post({}, { "idempotency-key": key }));
+export const votes = () => ask<views.DeskVotes>("/desk/votes");
+export const castVote = (proposal: string, choice: views.VoteChoice, key: string) =>
+  ask<unknown>("/desk/votes/cast", post({ proposal, choice }, { "idempotency-key": key }));
+/** Makes votes of the account's tokens, or gives them to an address. */
+export const delegate = (key: string, to?: string) =>
+  ask<unknown>("/desk/votes/delegate", post(to ? { to } : {}, { "idempotency-key": key }));
 export const invoices = (cursor?: string | null) =>
   ask<views.Page<views.Invoice>>(`/desk/invoices${question({ cursor })}`);
 export const invoicesAddress = () => address("/desk/invoices.csv");

@@ -41,6 +41,15 @@ export const job = ofJob("view", hub.job);
 export const explain = ofJob("explain", hub.explain);
 export const attempts = ofJob("attempts", hub.attempts);
 
+/** Whether there is something to object to; asked again until its money has gone its way. */
+export const dispute = (id: number) =>
+  queryOptions({
+    queryKey: ["wallet", "dispute", id],
+    queryFn: () => hub.dispute(id),
+    staleTime: 5000,
+    refetchInterval: ({ state }) => (state.data && ["none", "locked", "proposed", "disputed"].includes(state.data.state) ? SETTLING_MS : false),
+  });
+
 /** The results of a job, as far as a page can show them. */
 export const results = ofJob("results", async (id) => {
   const { pages, more } = await everyPage((cursor) => hub.results(id, cursor));
@@ -99,6 +108,23 @@ export const template = (name: string) =>
 
 export const wallet = queryOptions({ queryKey: ["wallet"], queryFn: hub.wallet, staleTime: 5000 });
 export const walletHistory = queryOptions({ queryKey: ["wallet", "history"], queryFn: hub.walletHistory, staleTime: 5000 });
+/** How often is asked for what time alone changes: stake on its way out, a vote that begins or ends. */
+const PASSING_MS = 10_000;
+// Whatever moves money asks for all of the wallet again, so these are kept beneath it.
+export const stake = queryOptions({
+  queryKey: ["wallet", "stake"],
+  queryFn: hub.stake,
+  staleTime: 5000,
+  refetchInterval: ({ state }) => (state.data?.ready_at != null && !state.data.ready ? PASSING_MS : false),
+});
+export const overdue = queryOptions({ queryKey: ["wallet", "overdue"], queryFn: hub.overdue, staleTime: 5000 });
+export const rewards = queryOptions({ queryKey: ["wallet", "rewards"], queryFn: hub.rewards, staleTime: 60_000 });
+export const votes = queryOptions({
+  queryKey: ["wallet", "votes"],
+  queryFn: hub.votes,
+  staleTime: 5000,
+  refetchInterval: ({ state }) => (state.data?.items.some(({ stage }) => stage === "pending" || stage === "active") ? PASSING_MS : false),
+});
 export const invoices = infiniteQueryOptions({
   queryKey: ["invoices"],
   queryFn: ({ pageParam }) => hub.invoices(pageParam),

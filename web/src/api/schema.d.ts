@@ -696,6 +696,24 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/desk/jobs/{job}/dispute": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Whether there is something to object to in what the hub wants to be paid for a job */
+        get: operations["show_dispute"];
+        put?: never;
+        /** Has auditors decide what a job is to be paid, or has paid what they decided */
+        post: operations["dispute_job"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/desk/jobs/{job}/invoice": {
         parameters: {
             query?: never;
@@ -781,6 +799,159 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/desk/rewards": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** An account's shares of the node rewards, newest first */
+        get: operations["list_rewards"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/desk/rewards/claim": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Claims the shares that are due, of at most 20 epochs at a time */
+        post: operations["claim_rewards"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/desk/stake": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What an account has staked, and what of it can be lost */
+        get: operations["show_stake"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/desk/stake/add": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Stakes tokens of the wallet, and lets the hub lock them while work depends on them */
+        post: operations["add_stake"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/desk/stake/claim": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Takes out what has been on its way out long enough */
+        post: operations["claim_stake"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/desk/stake/unbond": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Begins to take free stake out */
+        post: operations["unbond_stake"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/desk/votes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What there is to vote on, newest first, and the votes that an account has */
+        get: operations["list_votes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/desk/votes/cast": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Votes on a proposal */
+        post: operations["cast_vote"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/desk/votes/delegate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Makes votes of the wallet's tokens, or gives them to somebody */
+        post: operations["delegate_votes"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/desk/wallet": {
         parameters: {
             query?: never;
@@ -843,6 +1014,40 @@ export interface paths {
         get: operations["list_wallet_history"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/desk/wallet/overdue": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What is locked by orders that nobody settled before their deadline */
+        get: operations["show_overdue_orders"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/desk/wallet/release": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Gives the money of overdue orders back, of at most 20 at a time */
+        post: operations["release_overdue_orders"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2854,6 +3059,56 @@ export interface components {
              */
             tasks: number;
         };
+        /** @description What an account has staked. */
+        DeskStake: {
+            /** @description How much of it this hub may hold locked at a time. */
+            allowed: components["schemas"]["Amount"];
+            /** @description The most that verdicts about everything that is locked now may take of it. */
+            at_risk: components["schemas"]["Amount"];
+            /** @description Whether the account may be drawn to decide disputes. */
+            auditor: boolean;
+            /** @description The rest, which can be taken out. */
+            free: components["schemas"]["Amount"];
+            /** @description What work, disputes or published rewards depend on. */
+            locked: components["schemas"]["Amount"];
+            /** @description What a provider or an auditor must have staked. */
+            minimum: components["schemas"]["Amount"];
+            /** @description Whether it can be claimed now, by the chain's clock. */
+            ready: boolean;
+            /**
+             * Format: int64
+             * @description Unix seconds from which that can be claimed.
+             */
+            ready_at: number | null;
+            /** @description Tokens in the wallet, which could be staked. */
+            tokens: components["schemas"]["Amount"];
+            /** @description All of the stake. */
+            total: components["schemas"]["Amount"];
+            /** @description On its way out, and not part of the total. */
+            unbonding: components["schemas"]["Amount"];
+            /**
+             * Format: int64
+             * @description Seconds that taking stake out lasts.
+             */
+            unbonding_delay: number;
+            /** @description The most that one verdict about one order may take of it. */
+            verdict_max: components["schemas"]["Amount"];
+        };
+        /** @description An account's votes, and what there is to vote on. */
+        DeskVotes: {
+            /** @description The account's wallet. */
+            address: string;
+            /** @description Who votes with its tokens; nobody does until it says so. */
+            delegate: string | null;
+            /** @description The proposals, newest first; at most 50 of them. */
+            items: components["schemas"]["Proposal"][];
+            /** @description Always null: there is no next page. */
+            next: string | null;
+            /** @description Tokens in the wallet: what is deposited or staked does not vote. */
+            tokens: components["schemas"]["Amount"];
+            /** @description The votes that the account has, its own and others'. */
+            votes: components["schemas"]["Amount"];
+        };
         /** @description What an account has. */
         DeskWallet: {
             /** @description Who it is to the hub: the address of its wallet, or its name where money is on no chain. */
@@ -2921,6 +3176,11 @@ export interface components {
              */
             slots: number;
         };
+        /**
+         * @description What a requester can do about a settlement.
+         * @enum {string}
+         */
+        DisputeStep: "nothing" | "challenge" | "conclude";
         /** @description An open dispute about a provider that this hub has accused. */
         DisputeView: {
             /** @description Who accuses. */
@@ -2956,6 +3216,16 @@ export interface components {
             ruling: components["schemas"]["Ruling"];
             /** @description The member's signature. */
             signature: string;
+        };
+        /** @description What was done about a settlement. */
+        Disputed: {
+            /**
+             * Format: int64
+             * @description The block in which it was.
+             */
+            block: number;
+            /** @description What it was. */
+            step: components["schemas"]["DisputeStep"];
         };
         /** @description A range of whole numbers, both ends included, written `"1..100000"` or `"0..90 step 10"`. */
         Each: {
@@ -3363,6 +3633,22 @@ export interface components {
             items: components["schemas"]["Invoice"][];
             /** @description Where to go on. */
             next: string | null;
+        };
+        /** @description Where the payment of a job stands, and whether there is something to object to. */
+        JobDispute: {
+            /** @description What the account loses if the auditors side with the hub. */
+            bond: components["schemas"]["Amount"];
+            claimed: null | components["schemas"]["Amount"];
+            delivered: null | components["schemas"]["Amount"];
+            /** @description Where the order of the job stands; `none` while the hub has not said what it wants to be paid. */
+            state: components["schemas"]["OrderStage"];
+            /** @description What can be done now. */
+            step: components["schemas"]["DisputeStep"];
+            /**
+             * Format: int64
+             * @description Unix seconds until which it can object.
+             */
+            until: number | null;
         };
         /**
          * @description What can happen to a job.
@@ -3844,6 +4130,40 @@ export interface components {
             /** @description Who gets them. */
             account: components["schemas"]["Address"];
         };
+        /** @description An account's share of an epoch. */
+        NodeReward: {
+            /** @description Whether the account has had it. */
+            claimed: boolean;
+            /** @description Whether it can be claimed now. */
+            due: boolean;
+            /**
+             * Format: int64
+             * @description Its number.
+             */
+            epoch: number;
+            /**
+             * Format: int64
+             * @description Unix seconds from which it can be claimed.
+             */
+            final_at: number;
+            /** @description Whether the shares that were published are those that the payments on the chain make. */
+            right: boolean;
+            /** @description The account's share. */
+            share: components["schemas"]["Amount"];
+            /** @description How far it has come. */
+            stage: string;
+            /** @description What all shares come to. */
+            total: components["schemas"]["Amount"];
+        };
+        /** @description Node rewards, and what of them is due. */
+        NodeRewards: {
+            /** @description What can be claimed now. */
+            due: components["schemas"]["Amount"];
+            /** @description The epochs that were shared, newest first. */
+            items: components["schemas"]["NodeReward"][];
+            /** @description Always null: there is no next page. */
+            next: string | null;
+        };
         /**
          * @description What the bytes of a result are: little-endian numbers, one after the other.
          * @enum {string}
@@ -3957,6 +4277,21 @@ export interface components {
             File: components["schemas"]["BlobRef"];
         } | {
             Files: components["schemas"]["BlobRef"];
+        };
+        /** @description Money of orders whose hub did not settle them in time. */
+        OverdueOrders: {
+            /** @description What can be released now. */
+            amount: components["schemas"]["Amount"];
+            /**
+             * Format: int64
+             * @description Unix seconds of the next deadline, of those that are still to come.
+             */
+            next_deadline: number | null;
+            /**
+             * Format: int64
+             * @description How many orders lock it.
+             */
+            orders: number;
         };
         /** @description A page of a list. */
         Page_AccountEntry: {
@@ -4214,6 +4549,72 @@ export interface components {
             title: string;
             /** @description A stable word for programs. */
             type: string;
+        };
+        /** @description A proposal and what it needs. */
+        Proposal: {
+            /** @description What it would do, read from its calls. */
+            acts: components["schemas"]["ProposalAct"][];
+            /** @description Its id. */
+            id: string;
+            own_votes: null | components["schemas"]["Amount"];
+            /** @description Who proposed it. */
+            proposer: string;
+            quorum: null | components["schemas"]["Amount"];
+            /**
+             * Format: int64
+             * @description Unix seconds from which a queued one can be carried out.
+             */
+            ready_at: number | null;
+            /** @description Where it stands. */
+            stage: string;
+            /**
+             * Format: int64
+             * @description Unix seconds at which the vote ends.
+             */
+            vote_end: number;
+            /**
+             * Format: int64
+             * @description Unix seconds at which votes are counted from.
+             */
+            vote_start: number;
+            /** @description Whether the account has voted. */
+            voted: boolean;
+            /** @description Votes against it. */
+            votes_against: components["schemas"]["Amount"];
+            /** @description Votes for it. */
+            votes_for: components["schemas"]["Amount"];
+            /** @description Why, as its author says. */
+            why: string;
+        };
+        /** @description One thing that a proposal would do. */
+        ProposalAct: {
+            /** @enum {string} */
+            kind: "set";
+            /** @description Its name in genesis files. */
+            parameter: string;
+            /** @description The value, as the contract counts it, in decimal digits. */
+            value: string;
+        } | {
+            /** @description How much. */
+            amount: components["schemas"]["Amount"];
+            /** @enum {string} */
+            kind: "pay_tokens";
+            /** @description To whom. */
+            to: string;
+        } | {
+            /** @description How much. */
+            amount: components["schemas"]["Amount"];
+            /** @enum {string} */
+            kind: "pay_share";
+            /** @description To whom. */
+            to: string;
+        } | {
+            /** @description The call. */
+            data: string;
+            /** @enum {string} */
+            kind: "other";
+            /** @description The contract that it calls. */
+            target: string;
         };
         /** @description What a hub promises for one job and one preference. */
         Quote: {
@@ -5471,6 +5872,21 @@ export interface components {
          * @enum {string}
          */
         VideoFormat: "mp4" | "webm";
+        /**
+         * @description How to vote.
+         * @enum {string}
+         */
+        VoteChoice: "for" | "against" | "abstain";
+        /** @description Votes that were cast or given. */
+        Voted: {
+            /**
+             * Format: int64
+             * @description The block in which they were.
+             */
+            block: number;
+            /** @description How many. */
+            votes: components["schemas"]["Amount"];
+        };
         /** @description Why tasks of one group wait. */
         WaitingView: {
             /**
@@ -5528,6 +5944,11 @@ export interface components {
         Wanted: {
             address: components["schemas"]["Address"];
         };
+        /** @description Who is to vote with an account's tokens. */
+        WantedDelegate: {
+            /** @description Whose address; none: the account itself. */
+            to?: string | null;
+        };
         /** @description A job that somebody wants. */
         WantedJob: {
             choice?: null | components["schemas"]["Prefer"];
@@ -5552,12 +5973,31 @@ export interface components {
             hours?: string | null;
             price?: null | components["schemas"]["PricePolicy"];
         };
+        /** @description Stake that somebody wants to add. */
+        WantedStake: {
+            /** @description Whether this hub may lock the stake while work depends on it, which providers need; yes if nothing is said. */
+            allow?: boolean | null;
+            /** @description How much. */
+            amount: components["schemas"]["Amount"];
+        };
         /** @description A token that is wanted. */
         WantedToken: {
             /** @description When it ends: within 366 days. */
             ends_at: components["schemas"]["Millis"];
             label: string;
             scopes: components["schemas"]["ScopesView"];
+        };
+        /** @description Stake that somebody wants to take out. */
+        WantedUnbonding: {
+            /** @description How much, or `all` that is free. */
+            amount: string;
+        };
+        /** @description A vote that somebody wants to cast. */
+        WantedVote: {
+            /** @description The vote, which cannot be changed. */
+            choice: components["schemas"]["VoteChoice"];
+            /** @description The proposal's id. */
+            proposal: string;
         };
         /** @description What a watcher says: from now on it watches these, and nothing else. */
         WatchRequest: {
@@ -10148,6 +10588,199 @@ export interface operations {
             };
         };
     };
+    show_dispute: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The job's number */
+                job: components["schemas"]["JobId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Where its payment stands */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobDispute"];
+                };
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not-found`: there is no such job, or it is somebody else's; `no-chain`: there is no chain here */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    dispute_job: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description 1 to 200 printable characters, new for each thing that is wanted: sent again, it is done once */
+                "idempotency-key": string;
+            };
+            path: {
+                /** @description The job's number */
+                job: components["schemas"]["JobId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Disputed"];
+                };
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `scope`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not-found`: there is no such job, or it is somebody else's; `no-chain`: there is no chain here */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not-now`: there is nothing to dispute, or nothing was decided; `chain-refused`: the contracts refuse; `outcome-unknown`: whether it was done is not known */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `idempotency-key-reused`: the key was used for something else */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     show_invoice: {
         parameters: {
             query?: never;
@@ -10647,6 +11280,976 @@ export interface operations {
             };
         };
     };
+    list_rewards: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Its shares */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NodeRewards"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `no-chain`: there is no chain here */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    claim_rewards: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description 1 to 200 printable characters, new for each thing that is wanted: sent again, it is done once */
+                "idempotency-key": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What came into the wallet */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Moved"];
+                };
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `scope`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `no-chain`: there is no chain here */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not-now`: nothing is due; `chain-refused`: the contracts refuse; `outcome-unknown`: whether it was done is not known */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `idempotency-key-reused`: the key was used for something else */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    show_stake: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Its stake */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeskStake"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `no-chain`: there is no chain here */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    add_stake: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description 1 to 200 printable characters, new for each thing that is wanted: sent again, it is done once */
+                "idempotency-key": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WantedStake"];
+            };
+        };
+        responses: {
+            /** @description What was staked */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Moved"];
+                };
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `scope`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `no-chain`: there is no chain here */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `silence`: the body does not arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `chain-refused`: the contracts refuse; `outcome-unknown`: whether it was done is not known */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-large`: the body is too long */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `media-type`: the body is no JSON by its content type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `idempotency-key-reused`: the key was used for something else */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    claim_stake: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description 1 to 200 printable characters, new for each thing that is wanted: sent again, it is done once */
+                "idempotency-key": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What came into the wallet */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Moved"];
+                };
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `scope`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `no-chain`: there is no chain here */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not-now`: nothing is on its way out, or not for long enough; `chain-refused`: the contracts refuse; `outcome-unknown`: whether it was done is not known */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `idempotency-key-reused`: the key was used for something else */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    unbond_stake: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description 1 to 200 printable characters, new for each thing that is wanted: sent again, it is done once */
+                "idempotency-key": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WantedUnbonding"];
+            };
+        };
+        responses: {
+            /** @description What is on its way out */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Moved"];
+                };
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `scope`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `no-chain`: there is no chain here */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `silence`: the body does not arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `chain-refused`: the contracts refuse; `outcome-unknown`: whether it was done is not known */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-large`: the body is too long */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `media-type`: the body is no JSON by its content type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `idempotency-key-reused`: the key was used for something else */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_votes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Its votes and the proposals */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeskVotes"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `no-chain`: there is no chain here */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    cast_vote: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description 1 to 200 printable characters, new for each thing that is wanted: sent again, it is done once */
+                "idempotency-key": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WantedVote"];
+            };
+        };
+        responses: {
+            /** @description The votes that counted */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Voted"];
+                };
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `scope`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `no-chain`: there is no chain here; `not-found`: there is no such proposal */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `silence`: the body does not arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not-now`: there is no vote now, or none left to cast; `chain-refused`: the contracts refuse; `outcome-unknown`: whether it was done is not known */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-large`: the body is too long */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `media-type`: the body is no JSON by its content type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `idempotency-key-reused`: the key was used for something else */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delegate_votes: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description 1 to 200 printable characters, new for each thing that is wanted: sent again, it is done once */
+                "idempotency-key": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WantedDelegate"];
+            };
+        };
+        responses: {
+            /** @description The votes that were given */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Voted"];
+                };
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `scope`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `no-chain`: there is no chain here */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `silence`: the body does not arrive */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not-now`: they are there already; `chain-refused`: the contracts refuse; `outcome-unknown`: whether it was done is not known */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-large`: the body is too long */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `media-type`: the body is no JSON by its content type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `idempotency-key-reused`: the key was used for something else */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     show_wallet: {
         parameters: {
             query?: never;
@@ -10989,6 +12592,184 @@ export interface operations {
             };
             /** @description `no-chain`: there is no chain here */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    show_overdue_orders: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What can be released */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OverdueOrders"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `scope`, `role`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `no-chain`: there is no chain here */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-often`: wait as long as `Retry-After` says */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `archive`, `catalog`, `desk`: the hub or its desk could not read what it keeps */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    release_overdue_orders: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description 1 to 200 printable characters, new for each thing that is wanted: sent again, it is done once */
+                "idempotency-key": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What is free again */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Moved"];
+                };
+            };
+            /** @description `bad-request`: the request makes no sense */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthorized`: there is no valid token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `scope`, `session`, `csrf`: not for whoever asks */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `no-chain`: there is no chain here */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not-now`: no order is overdue; `chain-refused`: the contracts refuse; `outcome-unknown`: whether it was done is not known */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `idempotency-key-reused`: the key was used for something else */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -53,6 +53,17 @@ export type TemplateInput = Schemas["TemplateInput"];
 /** A form as the desk shows it: nothing is left out of an answer. */
 export type TemplateForm = Required<Schemas["TemplateForm"]>;
 export type Template = Omit<Schemas["Template"], "inputs"> & { inputs: TemplateForm };
+/** Whether there is something to object to in what a hub wants to be paid for a job. */
+export type JobDispute = Schemas["JobDispute"];
+export type DeskStake = Schemas["DeskStake"];
+export type DeskVotes = Schemas["DeskVotes"];
+export type NodeReward = Schemas["NodeReward"];
+export type NodeRewards = Schemas["NodeRewards"];
+export type Overdue = Schemas["OverdueOrders"];
+export type Proposal = Schemas["Proposal"];
+/** What a proposal would do. */
+export type ProposalAct = Schemas["ProposalAct"];
+export type VoteChoice = Schemas["VoteChoice"];
 export type WalletLine = Schemas["WalletLine"];
 
 // Accounts

@@ -23,6 +23,7 @@ const Wallet = lazy(() => import("../pages/Wallet"));
 const Machines = lazy(() => import("../pages/Machines"));
 const Machine = lazy(() => import("../pages/Machine"));
 const Earnings = lazy(() => import("../pages/Earnings"));
+const Stake = lazy(() => import("../pages/Stake"));
 const Account = lazy(() => import("../pages/Account"));
 
 function Routes() {
@@ -44,6 +45,7 @@ function Routes() {
       <Route path="/machines">{() => <SignedIn>{() => <Machines />}</SignedIn>}</Route>
       <Route path="/machines/:id">{({ id }) => <SignedIn>{() => <Machine id={Number(id)} />}</SignedIn>}</Route>
       <Route path="/earnings">{() => <SignedIn>{() => <Earnings />}</SignedIn>}</Route>
+      <Route path="/stake">{() => <SignedIn>{() => <Stake />}</SignedIn>}</Route>
       <Route path="/account/:tab?">{({ tab }) => <SignedIn>{(session) => <Account session={session} tab={tab ?? "signing-in"} />}</SignedIn>}</Route>
       <Route>
         <h1 className="hidden">Not found</h1>

@@ -19,6 +19,7 @@ export const PLACES: readonly Place[] = [
   { path: "/wallet", text: "Wallet", icon: "wallet", group: "Requester", signedIn: true },
   { path: "/machines", text: "My machines", icon: "machines", group: "Provider", signedIn: true },
   { path: "/earnings", text: "Earnings", icon: "earnings", group: "Provider", signedIn: true },
+  { path: "/stake", text: "Stake and votes", icon: "stake", group: "Provider", signedIn: true },
   { path: "/account", text: "Account", icon: "account", group: "You", signedIn: true },
 ];
 

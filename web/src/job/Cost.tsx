@@ -6,6 +6,7 @@ import { hasEnded } from "../live/merge";
 import { type Column, DataTable } from "../ui/DataTable";
 import { Bed, Empty } from "../ui/parts";
 import { Meter, Money } from "../ui/words";
+import { Dispute } from "./Dispute";
 
 const COLUMNS: Column<TallyView>[] = [
   { id: "name", head: "Worker", lead: true, by: (tally) => tally.name, cell: (tally) => tally.name },
@@ -40,6 +41,7 @@ export default function Cost({ job }: { job: JobView }) {
           ) : null}
         </div>
       </Bed>
+      {hasEnded(job) ? <Dispute job={job} /> : null}
       <Bed flush title="Who worked on it">
         {job.workers.length > 0 ? (
           <DataTable rows={job.workers} columns={COLUMNS} id={(tally) => String(tally.worker)} label="Workers of this job" sorting={[{ id: "done", desc: true }]} />

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { AttemptView, GroupView, TaskReceipt } from "../api/views";
+import type { AttemptView, GroupView, JobDispute, TaskReceipt } from "../api/views";
 import { grains } from "../ui/Kernels";
 import { aligned, curvesOf, measures, readTable, tableCurves } from "./curves";
+import { objection } from "./dispute";
 import { gantt, ticks, tone } from "./gantt";
 import { cells, edgesOf, layout } from "./graph";
 import { keep, LINES_MAX, LogReader } from "./log";
@@ -220,5 +221,17 @@ describe("receipts", () => {
     const signed = { facts: receipt(0, { hub }).facts, hash, signature };
     expect(await isSigned(signed)).toBe(true);
     expect(await isSigned({ ...signed, hash: "cd".repeat(32) })).toBe(false);
+  });
+});
+
+describe("the payment of an ended job", () => {
+  const dispute = (state: string, step: string) => ({ state, step, claimed: "2", delivered: "1", bond: "0.1", until: null }) as JobDispute;
+
+  it("is something to object to only where it is wrong", () => {
+    expect(objection(dispute("proposed", "nothing"))).toBeNull();
+    expect(objection(dispute("settled", "nothing"))).toBeNull();
+    expect(objection(dispute("proposed", "challenge"))?.verb).toBe("Dispute it");
+    expect(objection(dispute("disputed", "nothing"))).toEqual({ title: "Auditors decide what this job is to be paid", verb: null });
+    expect(objection(dispute("disputed", "conclude"))?.verb).toBe("Carry the verdict out");
   });
 });

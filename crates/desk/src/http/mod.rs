@@ -5,10 +5,14 @@ mod asker;
 mod body;
 mod catalogue;
 mod disposition;
+mod dispute;
 mod files;
 mod jobs;
+mod owed;
 mod problem;
 mod results;
+mod stake;
+mod votes;
 mod wallet;
 
 use std::sync::Arc;
@@ -67,6 +71,8 @@ fn table() -> Vec<(Route, Handler)> {
         (route("GET", "/api/v1/desk/jobs/{job}/preview/{task}", Read), get(results::preview)),
         (route("GET", "/api/v1/desk/jobs/{job}/archive", Read), get(results::archive)),
         (route("GET", "/api/v1/desk/jobs/{job}/invoice", Read), get(jobs::invoice)),
+        (route("GET", "/api/v1/desk/jobs/{job}/dispute", Read), get(dispute::show)),
+        (route("POST", "/api/v1/desk/jobs/{job}/dispute", Spend), post(dispute::object)),
         (route("GET", "/api/v1/desk/invoices", Read), get(jobs::invoices)),
         (route("GET", "/api/v1/desk/invoices.csv", Read), get(jobs::invoices_csv)),
         (route("GET", "/api/v1/desk/wallet", Read), get(wallet::show)),
@@ -74,6 +80,17 @@ fn table() -> Vec<(Route, Handler)> {
         (route("POST", "/api/v1/desk/wallet/faucet", Submit), post(wallet::faucet)),
         (route("POST", "/api/v1/desk/wallet/deposit", Spend), post(wallet::deposit)),
         (route("POST", "/api/v1/desk/wallet/withdraw", Spend), post(wallet::withdraw)),
+        (route("GET", "/api/v1/desk/wallet/overdue", Read), get(owed::overdue)),
+        (route("POST", "/api/v1/desk/wallet/release", Spend), post(owed::release)),
+        (route("GET", "/api/v1/desk/rewards", Read), get(owed::rewards)),
+        (route("POST", "/api/v1/desk/rewards/claim", Spend), post(owed::claim)),
+        (route("GET", "/api/v1/desk/stake", Read), get(stake::show)),
+        (route("POST", "/api/v1/desk/stake/add", Spend), post(stake::add)),
+        (route("POST", "/api/v1/desk/stake/unbond", Spend), post(stake::unbond)),
+        (route("POST", "/api/v1/desk/stake/claim", Spend), post(stake::claim)),
+        (route("GET", "/api/v1/desk/votes", Read), get(votes::list)),
+        (route("POST", "/api/v1/desk/votes/cast", Spend), post(votes::cast)),
+        (route("POST", "/api/v1/desk/votes/delegate", Spend), post(votes::delegate)),
         (route("GET", "/api/v1/catalogue", Nothing), get(catalogue::list)),
         (route("POST", "/api/v1/catalogue", Submit), post(catalogue::publish)),
         (route("GET", "/api/v1/catalogue/{template}", Nothing), get(catalogue::show)),
@@ -87,7 +104,7 @@ fn table() -> Vec<(Route, Handler)> {
 #[derive(OpenApi)]
 #[openapi(
     tags(
-        (name = "desk", description = "Jobs without the program: quotes, orders, opened results, money and invoices"),
+        (name = "desk", description = "Jobs without the program: quotes, orders, opened results, money, stake, votes and invoices"),
         (name = "files", description = "An account's files, which its jobs read"),
         (name = "catalogue", description = "Job files with blanks that people fill in")
     ),
@@ -95,7 +112,11 @@ fn table() -> Vec<(Route, Handler)> {
         files::list, files::show, files::remove, files::arrived, files::bring,
         jobs::quote, jobs::submit, jobs::invoice, jobs::invoices, jobs::invoices_csv,
         results::list, results::open, results::preview, results::archive,
+        dispute::show, dispute::object,
         wallet::show, wallet::history, wallet::faucet, wallet::deposit, wallet::withdraw,
+        owed::overdue, owed::release, owed::rewards, owed::claim,
+        stake::show, stake::add, stake::unbond, stake::claim,
+        votes::list, votes::cast, votes::delegate,
         catalogue::list, catalogue::publish, catalogue::show, catalogue::remove, catalogue::picture, catalogue::render
     )
 )]

@@ -65,6 +65,7 @@ impl From<Error> for Refusal {
             Error::NameTaken(_) => refuse(StatusCode::CONFLICT, "name-taken", "the name is taken"),
             Error::Busy => refuse(StatusCode::SERVICE_UNAVAILABLE, "busy", "the file is being written"),
             Error::NoChain => refuse(StatusCode::NOT_FOUND, "no-chain", "there is no chain here"),
+            Error::NotNow(_) => refuse(StatusCode::CONFLICT, "not-now", "that cannot be done now"),
             Error::OverLimit { .. } => refuse(StatusCode::FORBIDDEN, "spend-limit", "the token may not spend as much"),
             Error::NoKey => refuse(StatusCode::BAD_REQUEST, "idempotency-key-missing", "a key is missing"),
             Error::KeyReused => {

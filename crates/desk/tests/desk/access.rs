@@ -26,6 +26,8 @@ GET    /api/v1/desk/jobs/{job}/results/{task}/{index}/{*path}       ??0 +++sss 0
 GET    /api/v1/desk/jobs/{job}/preview/{task}                       ??0 +++sss 000sss 0
 GET    /api/v1/desk/jobs/{job}/archive                              ??0 +++sss 000sss 0
 GET    /api/v1/desk/jobs/{job}/invoice                              ??0 +++sss 000sss 0
+GET    /api/v1/desk/jobs/{job}/dispute                              ??0 +++sss 000sss 0
+POST   /api/v1/desk/jobs/{job}/dispute                              ??0 +css+s 0css0s 0
 GET    /api/v1/desk/invoices                                        ??+ +++sss +++sss +
 GET    /api/v1/desk/invoices.csv                                    ??+ +++sss +++sss +
 GET    /api/v1/desk/wallet                                          ??+ +++sss +++sss +
@@ -33,6 +35,17 @@ GET    /api/v1/desk/wallet/history                                  ??+ +++sss +
 POST   /api/v1/desk/wallet/faucet                                   ??+ +cs+ss +cs+ss +
 POST   /api/v1/desk/wallet/deposit                                  ??+ +css+s +css+s +
 POST   /api/v1/desk/wallet/withdraw                                 ??+ +css+s +css+s +
+GET    /api/v1/desk/wallet/overdue                                  ??+ +++sss +++sss +
+POST   /api/v1/desk/wallet/release                                  ??+ +css+s +css+s +
+GET    /api/v1/desk/rewards                                         ??+ +++sss +++sss +
+POST   /api/v1/desk/rewards/claim                                   ??+ +css+s +css+s +
+GET    /api/v1/desk/stake                                           ??+ +++sss +++sss +
+POST   /api/v1/desk/stake/add                                       ??+ +css+s +css+s +
+POST   /api/v1/desk/stake/unbond                                    ??+ +css+s +css+s +
+POST   /api/v1/desk/stake/claim                                     ??+ +css+s +css+s +
+GET    /api/v1/desk/votes                                           ??+ +++sss +++sss +
+POST   /api/v1/desk/votes/cast                                      ??+ +css+s +css+s +
+POST   /api/v1/desk/votes/delegate                                  ??+ +css+s +css+s +
 GET    /api/v1/catalogue                                            +++ ++++++ ++++++ +
 POST   /api/v1/catalogue                                            ??+ +cs+ss +cs+ss +
 GET    /api/v1/catalogue/{template}                                 +++ ++++++ ++++++ +

@@ -13,6 +13,8 @@ use reqwest::header::HeaderMap;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
+use crate::liar::Liar;
+
 /// A test that waits longer than this for something has failed.
 const PATIENCE: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(20);
@@ -23,6 +25,10 @@ pub struct Place {
     limits: Limits,
     registries: Reach,
     chain: bool,
+    /// Numbers of the economy that differ from those of a hub on one machine.
+    numbers: &'static [(&'static str, u64)],
+    /// What stands between the desk and the hub, if anything does.
+    liar: Option<Liar>,
     pub http: reqwest::Client,
 }
 
@@ -79,34 +85,52 @@ impl Place {
         Self::with(Limits::default(), true).await
     }
 
-    /// A hub whose desk asks registries on this machine too.
-    pub async fn with_private_registries() -> Self {
-        Self::made(Limits::default(), Reach::Anywhere, false).await
+    /// A hub with a chain inside, and with other numbers in its genesis.
+    pub async fn with_numbers(numbers: &'static [(&'static str, u64)]) -> Self {
+        Self { numbers, ..Self::founded(Limits::default(), true) }.started().await
     }
 
     pub async fn with(limits: Limits, chain: bool) -> Self {
-        Self::made(limits, Reach::Only(gleaner_hub::is_public), chain).await
+        Self::founded(limits, chain).started().await
     }
 
-    async fn made(limits: Limits, registries: Reach, chain: bool) -> Self {
+    /// A hub whose desk asks registries on this machine too.
+    pub async fn with_private_registries() -> Self {
+        Self { registries: Reach::Anywhere, ..Self::founded(Limits::default(), false) }.started().await
+    }
+
+    /// A hub with a chain inside, whose desk hears of it through somebody else.
+    pub async fn behind(liar: Liar, numbers: &'static [(&'static str, u64)]) -> Self {
+        Self { liar: Some(liar), numbers, ..Self::founded(Limits::default(), true) }.started().await
+    }
+
+    async fn started(mut self) -> Self {
+        self.start().await;
+        self
+    }
+
+    fn founded(limits: Limits, chain: bool) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let http = reqwest::Client::builder().no_proxy().build().expect("a client");
         let folder = tempfile::tempdir().expect("a folder");
-        let mut place = Self { folder, hub: None, limits, registries, chain, http };
-        place.start().await;
-        place
+        let registries = Reach::Only(gleaner_hub::is_public);
+        Self { folder, hub: None, limits, registries, chain, numbers: &[], liar: None, http }
     }
 
     async fn start(&mut self) {
         let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        let (limits, registries) = (self.limits, self.registries);
+        let (limits, registries, liar) = (self.limits, self.registries, self.liar.clone());
         let extra = Extra::new(move |place| {
             let dir = place.dir.join("desk");
             let token = Token::read(&place.token_file)?;
-            let router = router(Desk::open(Config { dir, hub: place.url.clone(), token, limits, registries })?);
+            let hub = liar.as_ref().map_or_else(|| place.url.clone(), |liar| liar.stand_before(&place.url));
+            let router = router(Desk::open(Config { dir, hub, token, limits, registries })?);
             Ok(Routes { router, description: description() })
         });
-        let genesis = Genesis::preset("hub").and_then(|genesis| genesis.with_timings("local")).expect("a genesis");
+        let mut genesis = Genesis::preset("hub").and_then(|genesis| genesis.with_timings("local")).expect("a genesis");
+        for (name, value) in self.numbers {
+            genesis.put(name, *value).expect("a number of the genesis");
+        }
         let chain = match self.chain {
             true => ChainConfig::Embedded { rpc: listen, genesis: Box::new(genesis) },
             false => ChainConfig::None,

@@ -1,9 +1,11 @@
 //! A real worker, in the test's own process.
+use std::path::PathBuf;
+
 use gleaner_client::HubAddress;
 use gleaner_wire::Amount;
-use gleaner_worker::Config;
 use gleaner_worker::machine::Preferences;
 use gleaner_worker::machine::preferences::{Price, Unknown, YieldToInput};
+use gleaner_worker::{Config, Provider};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
@@ -17,6 +19,11 @@ pub struct Worker {
 
 impl Worker {
     pub fn join(place: &Place) -> Self {
+        Self::paid_to(place, None)
+    }
+
+    /// A worker whose results are paid to somebody on the chain.
+    pub fn paid_to(place: &Place, provider: Option<Provider>) -> Self {
         let mut preferences = Preferences { price: Price::PerSecond(Amount(100_000)), ..Preferences::default() };
         // Nobody sits at this machine.
         preferences.idle.unknown = Unknown::Share;
@@ -24,10 +31,10 @@ impl Worker {
         preferences.idle.fullscreen = false;
         let config = Config {
             hub: HubAddress::parse(&place.url(), None).expect("an address"),
-            dir: place.folder.path().join("worker"),
+            dir: folder(place),
             name: "worker".to_owned(),
             region: "eu".to_owned(),
-            provider: None,
+            provider,
             account_token: None,
             market: Vec::new(),
             cpu_slots: 2,
@@ -55,6 +62,11 @@ impl Drop for Worker {
     fn drop(&mut self) {
         self.working.abort();
     }
+}
+
+/// Where a worker of a place keeps its key.
+pub fn folder(place: &Place) -> PathBuf {
+    place.folder.path().join("worker")
 }
 
 /// A program that says four bytes, which are a pixel too.
