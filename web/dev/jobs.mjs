@@ -124,7 +124,7 @@ export function receipts(id) {
       const platform = share(after) - share(before);
       const hash = number.toString(16).padStart(64, "a");
       const facts = {
-        version: 3,
+        version: 4,
         hub: HUB,
         order: null,
         job: "c".repeat(64),

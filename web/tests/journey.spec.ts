@@ -169,7 +169,7 @@ test("results can be read in the page and downloaded", async () => {
 test("every receipt holds when the browser reckons it again", async () => {
   await page.goto(`${hub.url}${job}/receipts`);
   await expect(page.getByText(`All ${TASKS} receipts hold`)).toBeVisible();
-  await expect(page.getByText("The hub has signed each of them.")).toBeVisible();
+  await expect(page.getByText("The hub has signed each of them, and the workers what they claim.")).toBeVisible();
   await page.getByRole("button", { name: /^0: primes/ }).click();
   await expect(page.getByRole("dialog")).toContainText("Verdict");
   await expectUsable(page, "receipt");

@@ -8,6 +8,8 @@ import { complaints, expectUsable, picture } from "./looking";
 const hub = new Hub();
 let page: Page;
 let said: string[];
+/** The page of the example's job. */
+let example = "";
 
 test.describe.configure({ mode: "serial" });
 
@@ -35,6 +37,26 @@ test("the example gets three quotes as it stands, and runs", async () => {
   for (const choice of ["Cheap", "Balanced", "Fast"]) await expect(page.getByRole("radio", { name: new RegExp(choice) })).toBeVisible();
   await page.getByRole("button", { name: "Pay and run" }).click();
   await expect(page.locator(".page-head .pill", { hasText: "done" })).toBeVisible({ timeout: 180_000 });
+  example = page.url();
+});
+
+test("a receipt that was altered on its way is found and named", async () => {
+  await page.goto(`${example}/receipts`);
+  await expect(page.getByText("All 8 receipts hold")).toBeVisible();
+  await expect(page.getByText("The hub has signed each of them, and the workers what they claim.")).toBeVisible();
+  // The place where it ran costs nobody anything, so that only the hash can tell.
+  await page.route("**/proofs*", async (route) => {
+    const receipts = (await (await route.fetch()).json()) as { facts: { placement: { why: string } } }[];
+    if (receipts[3]) receipts[3].facts.placement.why = "somebody wanted it there";
+    await route.fulfill({ json: receipts });
+  });
+  await page.reload();
+  await expect(page.getByText("1 receipt of 8 does not fit")).toBeVisible();
+  await expect(page.getByText("Receipt 3: what it says does not have the hash that the hub signed")).toBeVisible();
+  await expect(page.getByRole("table", { name: "Receipts" }).getByText("does not fit")).toHaveCount(1);
+  await expectUsable(page, "receipts that do not hold");
+  await picture(page, "receipts-altered");
+  await page.unroute("**/proofs*");
 });
 
 test("the example of a container says where its image comes from", async () => {

@@ -5,7 +5,8 @@ import { aligned, curvesOf, measures, readTable, tableCurves } from "./curves";
 import { gantt, ticks, tone } from "./gantt";
 import { cells, edgesOf, layout } from "./graph";
 import { keep, LINES_MAX, LogReader } from "./log";
-import { checkAll, checkOne, fromHex, isSigned } from "./receipts";
+import { fromHex } from "./facts";
+import { checkAll, checkOne, headline, isSigned } from "./receipts";
 import { extentWords, nameTask } from "./task";
 
 function attempt(change: Partial<AttemptView>): AttemptView {
@@ -220,5 +221,22 @@ describe("receipts", () => {
     const signed = { facts: receipt(0, { hub }).facts, hash, signature };
     expect(await isSigned(signed)).toBe(true);
     expect(await isSigned({ ...signed, hash: "cd".repeat(32) })).toBe(false);
+  });
+});
+
+describe("what came of reckoning receipts", () => {
+  const told = { reckoned: 256, judged: 900, more: false, wrong: [], done: true };
+
+  it("is said of those that were reckoned and of no others", () => {
+    expect(headline(told)).toBe("All 256 receipts hold");
+    expect(headline({ ...told, more: true })).toBe("256 of 900 receipts hold; the rest is not here yet");
+    expect(headline({ ...told, more: true, judged: 0 })).toBe("The first 256 receipts hold; there are more");
+    expect(headline({ ...told, done: false })).toBe("256 receipts being reckoned");
+  });
+
+  it("counts the receipts that do not fit", () => {
+    const wrong = [3, 3, 7].map((number) => ({ receipt: number, text: "" }));
+    expect(headline({ ...told, wrong })).toBe("2 receipts of 256 do not fit");
+    expect(headline({ ...told, wrong: [{ receipt: -1, text: "beyond the cap" }] })).toBe("Something does not fit");
   });
 });
