@@ -8,7 +8,6 @@ import { createInterface } from "node:readline";
 import { preview, type PreviewServer } from "vite";
 
 export const PROGRAM = process.env.GLEANER ?? resolve(import.meta.dirname, "../../target/release/gleaner");
-const PAGE = process.env.PAGE;
 
 async function freePort(): Promise<number> {
   const server = createServer();
@@ -20,7 +19,8 @@ async function freePort(): Promise<number> {
 }
 
 /** The page of web/dist instead of the one in the program, under the same policy, with the hub behind it: `PAGE=built`. */
-async function pageBefore(hub: string): Promise<PreviewServer> {
+export async function pageBefore(hub: string): Promise<PreviewServer | null> {
+  if (process.env.PAGE !== "built") return null;
   const policy = (await fetch(hub)).headers.get("content-security-policy") ?? "";
   const headers = { "content-security-policy": policy };
   return preview({ root: resolve(import.meta.dirname, ".."), logLevel: "error", preview: { host: "127.0.0.1", port: await freePort(), strictPort: true, headers, proxy: { "/api": { target: hub, ws: true } } } });
@@ -53,9 +53,8 @@ export class Hub {
     const process = spawn(PROGRAM, ["--dir", this.folder, "up", "--workers", "2", "--listen", `127.0.0.1:${this.port}`], { stdio: ["ignore", "pipe", "inherit"] });
     this.process = process;
     this.own = this.url = (await firstLine(process)).trim();
-    if (PAGE !== "built") return;
-    this.page = await pageBefore(this.own);
-    this.url = this.page.resolvedUrls?.local[0]?.replace(/\/$/, "") ?? this.own;
+    this.page ??= await pageBefore(this.own);
+    this.url = this.page?.resolvedUrls?.local[0]?.replace(/\/$/, "") ?? this.own;
   }
 
   /** Processes that the network has started, by their command lines. */

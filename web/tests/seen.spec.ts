@@ -67,3 +67,29 @@ test("the example of a container says where its image comes from", async () => {
   await expectUsable(page, "the example of a container");
   await picture(page, "example-container");
 });
+
+test("a webhook is made with a secret that is shown once, hears of a job, and is removed", async () => {
+  await page.goto(`${hub.url}/account/webhooks`);
+  await expect(page.getByText("No webhooks")).toBeVisible();
+  await page.getByLabel("Address").fill("http://hooks.example.org/");
+  await expect(page.getByText("Requests are sent over https only")).toBeVisible();
+  await expect(page.getByRole("button", { name: "Make the webhook" })).toBeDisabled();
+  // Nobody answers under a name that is kept free for examples, so that every try fails and says so.
+  await page.getByLabel("Address").fill("https://hooks.invalid/gleaner");
+  await page.getByLabel("A job is submitted").uncheck();
+  await page.getByRole("button", { name: "Make the webhook" }).click();
+  await expect(page.getByText("Here is the secret, once")).toBeVisible();
+  expect((await page.locator(".notice code.code").innerText()).length).toBeGreaterThan(20);
+  await page.getByRole("button", { name: "I have it" }).click();
+  await expect(page.getByRole("table", { name: "Webhooks" }).getByText("done, failed, cancelled")).toBeVisible();
+  await expectUsable(page, "webhooks");
+  await picture(page, "webhooks");
+});
+
+test("cases are for everybody to see", async () => {
+  await page.goto(hub.url);
+  await page.getByRole("link", { name: "Who was found wrong, with the evidence" }).click();
+  await expect(page.getByRole("heading", { name: "Cases" })).toBeVisible();
+  await expect(page.getByText("Nobody was accused")).toBeVisible();
+  await expectUsable(page, "cases");
+});

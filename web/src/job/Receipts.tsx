@@ -11,8 +11,9 @@ import { Answer, Bed, Copy, Empty } from "../ui/parts";
 import { Sheet } from "../ui/Sheet";
 import { Money, Pill } from "../ui/words";
 import { type Proof, readProofs } from "./proofs";
-import { checkAll, checkSealed, type Fault, headline, isRecomputed, pays, type Sealed, signatureWords, VERDICTS } from "./receipts";
+import { checkAll, checkSealed, type Fault, headline, type Sealed, signatureWords } from "./receipts";
 import { nameTask } from "./task";
+import { isRecomputed, pays, VERDICTS } from "./verdicts";
 
 const PAGE = 256;
 /** Pages that are fetched without being asked for: more would take long to reckon. */

@@ -1,52 +1,17 @@
 // Reckons receipts again in the browser: the hash of what each says, sums, shares, the chain from one to the next, and the
 // signatures of the hub and the workers. Who wants all of it (lots, jurors, owners and the requester's order too) runs
 // `gleaner receipt verify`.
-import type { TaskReceipt, Verdict } from "../api/views";
+import type { TaskReceipt } from "../api/views";
 import { exact, units } from "../format/amount";
 import { count, counted } from "../format/number";
 import { batchMessage, claimHash, fromHex, isUnder, receiptMessage } from "./facts";
 import { type Proof, wrongHash } from "./proofs";
+import { pays } from "./verdicts";
 
 /** Something that does not fit. */
 export interface Fault {
   receipt: number;
   text: string;
-}
-
-const PAID: Record<Verdict, boolean> = {
-  not_asked: true,
-  not_drawn: true,
-  agreed: true,
-  upheld: true,
-  refuted: false,
-  not_repeatable: true,
-  undecided: false,
-  nobody_to_check: true,
-  job_ended: true,
-};
-
-/** What a verdict means, in words. */
-export const VERDICTS: Record<Verdict, string> = {
-  not_asked: "accepted: no check was asked for",
-  not_drawn: "accepted: the lot did not fall on it",
-  agreed: "accepted: another owner's worker computed the same",
-  upheld: "accepted: answers differed, and the vote was for it",
-  refuted: "refuted: answers differed, and the vote was against it",
-  not_repeatable: "accepted: the program does not repeat itself",
-  undecided: "not paid: answers differed, and there were too few to decide",
-  nobody_to_check: "accepted: nobody else was there that could compute it",
-  job_ended: "accepted: its job ended before it was checked",
-};
-
-export function pays(verdict: Verdict): boolean {
-  return PAID[verdict];
-}
-
-const RECOMPUTED: ReadonlySet<Verdict> = new Set<Verdict>(["agreed", "upheld", "refuted", "not_repeatable", "undecided"]);
-
-/** Whether somebody else has computed the result again, whatever came of it. */
-export function isRecomputed(verdict: Verdict): boolean {
-  return RECOMPUTED.has(verdict);
 }
 
 function ceil(part: bigint, whole: bigint): bigint {
