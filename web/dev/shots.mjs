@@ -31,6 +31,8 @@ const PAGES = {
   earnings: "/earnings",
   account: "/account",
   tokens: "/account/tokens",
+  webhooks: "/account/webhooks",
+  cases: "/cases",
   sessions: "/account/sessions",
   log: "/account/log",
   lost: "/nowhere",

@@ -102,13 +102,12 @@ test("a newcomer opens the demo's link and reads what ran where, what it cost an
     await expect(contested.getByText(/computed [0-9a-f]+/).first()).toBeVisible();
     await expect(page.getByRole("list", { name: "Cases" }).getByRole("link", { name: /^[0-9a-f]+/ }).first()).toBeVisible();
     await expectUsable(page, "the demo's liar");
-    await page.getByRole("link", { name: "Receipts", exact: true }).click();
-    await expect(page.getByText(/All \d+ receipts hold/)).toBeVisible();
-    await page.goBack();
     await expectWhole(page);
     await picture(page, "demo-liar-day");
     await page.emulateMedia({ colorScheme: "dark" });
     await picture(page, "demo-liar-night");
+    await page.getByRole("link", { name: "Receipts", exact: true }).click();
+    await expect(page.getByText(/All \d+ receipts hold/)).toBeVisible();
     await page.goto(new URL("/", link).href);
     await expectWhole(page);
     await picture(page, "demo-network-night");

@@ -409,7 +409,7 @@ test("the page survives a restart of the hub without a reload", async () => {
   said.splice(0, said.length, ...said.filter((text) => !/WebSocket|ERR_CONNECTION|Failed to load|ERR_/.test(text)));
 });
 
-const PLACES = ["/", "/market", "/catalogue", "/catalogue/publish", "/jobs", "/jobs/new", "/files", "/wallet", "/machines", "/earnings", "/account", "/account/tokens", "/account/sessions", "/account/log", "/catalogue/primes", "/no-such-page"];
+const PLACES = ["/", "/cases", "/market", "/catalogue", "/catalogue/publish", "/jobs", "/jobs/new", "/files", "/wallet", "/machines", "/earnings", "/account", "/account/tokens", "/account/webhooks", "/account/sessions", "/account/log", "/catalogue/primes", "/no-such-page"];
 /** What only those see who have not signed in. */
 const DOORS = ["/sign-in", "/sign-up", "/welcome"];
 

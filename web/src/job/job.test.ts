@@ -3,7 +3,7 @@ import type { AttemptView, GroupView, TaskReceipt } from "../api/views";
 import { grains } from "../ui/Kernels";
 import { aligned, curvesOf, measures, readTable, tableCurves } from "./curves";
 import { gantt, ticks, tone } from "./gantt";
-import { cells, edgesOf, layout } from "./graph";
+import { blocked, cells, edgesOf, layout } from "./graph";
 import { keep, LINES_MAX, LogReader } from "./log";
 import { fromHex } from "./facts";
 import { checkAll, checkOne, headline, isSigned } from "./receipts";
@@ -46,6 +46,12 @@ describe("the graph", () => {
   it("reads edges from positions, and passes over what is not there", () => {
     const groups = [group({ name: "a" }), group({ name: "b", reads: [0, 9] })];
     expect(edgesOf(groups)).toEqual([{ from: "a", to: "b" }]);
+  });
+
+  it("counts tasks that wait for others, and no others", () => {
+    expect(blocked(group({ reads: [0], tasks: 10, queued: 0, done: 2, running: 1, unchecked: 1 }))).toBe(6);
+    expect(blocked(group({ reads: [], tasks: 10, queued: 0 }))).toBe(0);
+    expect(blocked(group({ reads: [0] }))).toBe(0);
   });
 
   it("lights each task by its newest attempt", () => {
