@@ -39,6 +39,8 @@ export default defineConfig({
   },
   server: {
     host: "127.0.0.1",
+    // The example's program lies with the other examples.
+    fs: { allow: [".."] },
     proxy: { "/api": { target: "http://127.0.0.1:7700", ws: true } },
   },
   test: { include: ["src/**/*.test.ts"] },

@@ -64,6 +64,7 @@ export function view(id) {
     ...job,
     groups,
     workers: WORKERS.slice(0, 4).map((name, worker) => ({ worker, name, done: 8 - worker, failed: worker === 2 ? 1 : 0, ran_micros: (8 - worker) * 11_000_000, gross: `0.0${62 - worker * 9}`, earned: `0.0${52 - worker * 8}` })),
+    contests: [],
     failures:
       job.retried > 0
         ? [{ task: id === 42 ? "render[12]" : "train[2]", attempt: 13, worker: "millpond", cause: id === 42 ? "worker_left" : "out_of_memory", detail: id === 42 ? "its connection ended" : "the program needed 530 MiB, its limit is 512 MiB", consequence: id === 42 ? "nobody paid for it; it was tried again on barn-4090" : "you paid for the time that it ran; three workers said the same, so the job ended", at: start + 36_000 }]
@@ -124,7 +125,7 @@ export function receipts(id) {
       const platform = share(after) - share(before);
       const hash = number.toString(16).padStart(64, "a");
       const facts = {
-        version: 3,
+        version: 4,
         hub: HUB,
         order: null,
         job: "c".repeat(64),

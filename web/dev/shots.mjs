@@ -33,6 +33,8 @@ const PAGES = {
   stake: "/stake",
   account: "/account",
   tokens: "/account/tokens",
+  webhooks: "/account/webhooks",
+  cases: "/cases",
   sessions: "/account/sessions",
   log: "/account/log",
   lost: "/nowhere",

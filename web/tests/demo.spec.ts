@@ -5,7 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface, type Interface } from "node:readline";
 import { expect, test } from "@playwright/test";
-import { PROGRAM } from "./hub";
+import type { PreviewServer } from "vite";
+import { pageBefore, PROGRAM } from "./hub";
 import { complaints, expectToFit, expectUsable, expectWhole, picture } from "./looking";
 
 const LINK = /http:\/\/127\.0\.0\.1:\d+\/welcome\?then=\S+#[0-9a-f]+/;
@@ -16,6 +17,7 @@ class Demo {
   private process: ChildProcess | null = null;
   private lines: AsyncIterator<string> | null = null;
   private readonly said: string[] = [];
+  private page: PreviewServer | null = null;
 
   start(): void {
     // The same job everywhere, and no second rendering: what is tested is the page.
@@ -32,8 +34,15 @@ class Demo {
       if (!line || line.done) throw new Error(`the demo ended without a link:\n${this.said.join("\n")}`);
       this.said.push(line.value);
       const link = LINK.exec(line.value)?.[0];
-      if (link) return link;
+      if (link) return this.shown(link);
     }
+  }
+
+  /** The same link at the page that is tested. */
+  private async shown(link: string): Promise<string> {
+    const { origin } = new URL(link);
+    this.page ??= await pageBefore(origin);
+    return link.replace(`${origin}/`, this.page?.resolvedUrls?.local[0] ?? `${origin}/`);
   }
 
   another(): void {
@@ -52,6 +61,7 @@ class Demo {
     const ended = new Promise<number | null>((done) => (child.exitCode === null ? child.once("exit", done) : done(child.exitCode)));
     child.kill("SIGINT");
     const code = await ended;
+    await this.page?.close();
     for (let line = await this.lines?.next(); line && !line.done; line = await this.lines?.next()) this.said.push(line.value);
     rmSync(this.folder, { recursive: true, force: true });
     return code;
@@ -87,10 +97,17 @@ test("a newcomer opens the demo's link and reads what ran where, what it cost an
     await page.getByRole("link", { name: "Jobs", exact: true }).click();
     await page.getByRole("link", { name: /with a liar among the workers/ }).click();
     await expect(page.locator(".verdicts .refuted")).toBeVisible();
+    const contested = page.getByRole("list", { name: "Contested results" });
+    await expect(contested.getByText("found wrong", { exact: true }).first()).toBeVisible();
+    await expect(contested.getByText(/computed [0-9a-f]+/).first()).toBeVisible();
+    await expect(page.getByRole("list", { name: "Cases" }).getByRole("link", { name: /^[0-9a-f]+/ }).first()).toBeVisible();
+    await expectUsable(page, "the demo's liar");
     await expectWhole(page);
     await picture(page, "demo-liar-day");
     await page.emulateMedia({ colorScheme: "dark" });
     await picture(page, "demo-liar-night");
+    await page.getByRole("link", { name: "Receipts", exact: true }).click();
+    await expect(page.getByText(/All \d+ receipts hold/)).toBeVisible();
     await page.goto(new URL("/", link).href);
     await expectWhole(page);
     await picture(page, "demo-network-night");

@@ -5,6 +5,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
+import { preview, type PreviewServer } from "vite";
 
 export const PROGRAM = process.env.GLEANER ?? resolve(import.meta.dirname, "../../target/release/gleaner");
 
@@ -15,6 +16,14 @@ async function freePort(): Promise<number> {
   await new Promise((done) => server.close(done));
   if (typeof address !== "object" || !address) throw new Error("the system gave no port");
   return address.port;
+}
+
+/** The page of web/dist instead of the one in the program, under the same policy, with the hub behind it: `PAGE=built`. */
+export async function pageBefore(hub: string): Promise<PreviewServer | null> {
+  if (process.env.PAGE !== "built") return null;
+  const policy = (await fetch(hub)).headers.get("content-security-policy") ?? "";
+  const headers = { "content-security-policy": policy };
+  return preview({ root: resolve(import.meta.dirname, ".."), logLevel: "error", preview: { host: "127.0.0.1", port: await freePort(), strictPort: true, headers, proxy: { "/api": { target: hub, ws: true } } } });
 }
 
 /** The first line that a process writes to its standard output. */
@@ -33,6 +42,9 @@ export class Hub {
   private port = 0;
   private process: ChildProcess | null = null;
   private machines: ChildProcess[] = [];
+  private page: PreviewServer | null = null;
+  /** Where machines find it. */
+  private own = "";
   url = "";
 
   async start(): Promise<void> {
@@ -40,7 +52,9 @@ export class Hub {
     this.port ||= await freePort();
     const process = spawn(PROGRAM, ["--dir", this.folder, "up", "--workers", "2", "--listen", `127.0.0.1:${this.port}`], { stdio: ["ignore", "pipe", "inherit"] });
     this.process = process;
-    this.url = (await firstLine(process)).trim();
+    this.own = this.url = (await firstLine(process)).trim();
+    this.page ??= await pageBefore(this.own);
+    this.url = this.page?.resolvedUrls?.local[0]?.replace(/\/$/, "") ?? this.own;
   }
 
   /** Processes that the network has started, by their command lines. */
@@ -77,11 +91,12 @@ export class Hub {
 
   /** Shares this machine once more, in the name of whose token it is. */
   share(name: string, tokenFile: string): void {
-    const options = ["--dir", join(this.folder, name), "--hub", this.url, "share", "--name", name, "--account-token-file", tokenFile, "--dedicated", "--no-gpu", "--no-containers", "--no-blender", "--cpu-slots", "2"];
+    const options = ["--dir", join(this.folder, name), "--hub", this.own, "share", "--name", name, "--region", "eu", "--account-token-file", tokenFile, "--dedicated", "--no-gpu", "--no-containers", "--no-blender", "--cpu-slots", "2"];
     this.machines.push(spawn(PROGRAM, options, { stdio: ["ignore", "ignore", "inherit"] }));
   }
 
   async stop(): Promise<void> {
+    await this.page?.close();
     for (const child of [...this.machines, this.process]) {
       if (!child || child.exitCode !== null) continue;
       const ended = new Promise((done) => child.once("exit", done));

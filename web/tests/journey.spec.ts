@@ -184,7 +184,7 @@ test("results can be read in the page and downloaded", async () => {
 test("every receipt holds when the browser reckons it again", async () => {
   await page.goto(`${hub.url}${job}/receipts`);
   await expect(page.getByText(`All ${TASKS} receipts hold`)).toBeVisible();
-  await expect(page.getByText("The hub has signed each of them.")).toBeVisible();
+  await expect(page.getByText("The hub has signed each of them, and the workers what they claim.")).toBeVisible();
   await page.getByRole("button", { name: /^0: primes/ }).click();
   await expect(page.getByRole("dialog")).toContainText("Verdict");
   await expectUsable(page, "receipt");
@@ -424,7 +424,7 @@ test("the page survives a restart of the hub without a reload", async () => {
   said.splice(0, said.length, ...said.filter((text) => !/WebSocket|ERR_CONNECTION|Failed to load|ERR_/.test(text)));
 });
 
-const PLACES = ["/", "/market", "/catalogue", "/catalogue/publish", "/jobs", "/jobs/new", "/files", "/wallet", "/machines", "/earnings", "/stake", "/account", "/account/tokens", "/account/sessions", "/account/log", "/catalogue/primes", "/no-such-page"];
+const PLACES = ["/", "/cases", "/market", "/catalogue", "/catalogue/publish", "/jobs", "/jobs/new", "/files", "/wallet", "/machines", "/earnings", "/stake", "/account", "/account/tokens", "/account/webhooks", "/account/sessions", "/account/log", "/catalogue/primes", "/no-such-page"];
 /** What only those see who have not signed in. */
 const DOORS = ["/sign-in", "/sign-up", "/welcome"];
 

@@ -1,7 +1,7 @@
 // What every page has to hold: no word of complaint in the console, nothing wider than the screen, usable by everybody.
 import { mkdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { expect, type Page } from "@playwright/test";
+import { expect, type Locator, type Page } from "@playwright/test";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
@@ -44,6 +44,17 @@ export async function expectUsable(page: Page, name: string): Promise<void> {
 export async function expectToFit(page: Page, name: string): Promise<void> {
   const beyond = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
   expect(beyond, `${name} is wider than the screen`).toBeLessThanOrEqual(0);
+}
+
+/** Waits until something is drawn on a canvas: at least so many of its points are not empty. */
+export async function expectInk(canvas: Locator, least: number): Promise<void> {
+  const drawn = () =>
+    canvas.evaluate((element) => {
+      const { width, height } = element as HTMLCanvasElement;
+      const points = (element as HTMLCanvasElement).getContext("2d")?.getImageData(0, 0, width, height).data ?? [];
+      return points.filter((value, at) => at % 4 === 3 && value > 0).length;
+    });
+  await expect.poll(drawn).toBeGreaterThan(least);
 }
 
 /** Takes a picture of the page for people to look at. */

@@ -4,6 +4,7 @@ import { optionsOf } from "./passkey";
 import { modules } from "./qr";
 import { scopeWords } from "./scopes";
 import { strength } from "./strength";
+import { deliveryWords, eventWords, wrongAddress } from "./webhooks";
 
 describe("what a token may do", () => {
   it("says of spending only where a limit is set", () => {
@@ -55,5 +56,25 @@ describe("the way back after signing in", () => {
     const { safeThen } = await import("./then");
     expect(safeThen("/jobs/3")).toBe("/jobs/3");
     for (const elsewhere of [null, "", "https://a.example", "//a.example", "/\\a.example", "javascript:alert(1)"]) expect(safeThen(elsewhere)).toBe("/jobs");
+  });
+});
+
+describe("a webhook", () => {
+  it("goes over https to a whole address", () => {
+    expect(wrongAddress("https://example.org/gleaner?key=1")).toBeNull();
+    expect(wrongAddress("example.org")).toContain("whole address");
+    expect(wrongAddress("http://example.org/")).toContain("https only");
+    expect(wrongAddress("https://me:secret@example.org/")).toContain("password");
+  });
+
+  it("says what it is told", () => {
+    expect(eventWords(["job.submitted", "job.done", "job.failed", "job.cancelled"])).toBe("everything");
+    expect(eventWords(["job.done", "job.failed"])).toBe("done, failed");
+  });
+
+  it("says how each delivery went", () => {
+    expect(deliveryWords({ tries: 0, status: null, error: null, state: "waiting" })).toBe("not tried yet");
+    expect(deliveryWords({ tries: 1, status: 204, error: null, state: "delivered" })).toBe("1 try: answered 204");
+    expect(deliveryWords({ tries: 3, status: 500, error: "it answered 500", state: "waiting" })).toBe("3 tries: it answered 500");
   });
 });

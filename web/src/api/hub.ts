@@ -54,6 +54,11 @@ export const changePassphrase = (old: string, passphrase: string) =>
 export const securityEvents = (cursor?: string | null) =>
   ask<views.Page<views.SecurityEvent>>(`/account/events${question({ cursor })}`);
 
+export const webhooks = (cursor?: string | null) => ask<views.Page<views.WebhookView>>(`/webhooks${question({ cursor })}`);
+export const makeWebhook = (wanted: views.WebhookWanted) => ask<views.WebhookMade>("/webhooks", post(wanted));
+export const removeWebhook = (id: number) => ask<unknown>(`/webhooks/${part(id)}`, remove);
+export const deliveries = (id: number) => ask<views.Page<views.DeliveryView>>(`/webhooks/${part(id)}/deliveries`);
+
 // Jobs
 
 export const jobs = (asked: { state?: string; cursor?: string | null; limit?: number }) =>
@@ -61,8 +66,8 @@ export const jobs = (asked: { state?: string; cursor?: string | null; limit?: nu
 export const job = (id: number) => ask<views.JobView>(`/jobs/${id}`);
 export const explain = (id: number) => ask<views.ExplainView>(`/jobs/${id}/explain`);
 export const attempts = (id: number) => ask<views.AttemptsView>(`/jobs/${id}/attempts`);
-export const proofs = (id: number, first: number, count: number) =>
-  ask<views.TaskReceipt[]>(`/jobs/${id}/proofs${question({ first, count })}`);
+/** Receipts as the hub wrote them, every digit of them. */
+export const proofs = async (id: number, first: number, count: number) => (await call(`/jobs/${id}/proofs${question({ first, count })}`)).text();
 export const cancel = (id: number) => ask<unknown>(`/jobs/${id}/cancel`, post());
 
 /** The log of a job after so many lines, one JSON object a line; it stays open until the job has ended. */
@@ -158,9 +163,13 @@ export const earnings = (worker: number, from: number, to: number, cursor?: stri
 export const setMachine = (worker: number, settings: { price?: string; hours?: string }) =>
   ask<unknown>(`/machines/${worker}/settings`, { method: "PUT", json: settings });
 export const pause = (worker: number) => ask<unknown>(`/machines/${worker}/pause`, post());
+/** Gives a machine up: it is the account's no more, unless it connects with one of its tokens again. */
+export const giveUp = (worker: number) => ask<unknown>(`/machines/${worker}`, remove);
 export const resume = (worker: number) => ask<unknown>(`/machines/${worker}/resume`, post());
 
-/** The document behind a penalty. */
+/** Providers that were found wrong, in one job or in all. */
+export const cases = (job?: number) => ask<views.CaseView[]>(`/cases${question({ job })}`);
+/** The document behind a penalty or a case. */
 export const evidenceAddress = (hash: string) => address(`/evidence/${part(hash)}`);
 
 // The network, for everybody

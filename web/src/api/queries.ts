@@ -95,6 +95,9 @@ export const workers = (asked: hub.WorkersAsked) =>
     staleTime: LIVE_MS,
   });
 
+/** Cases before the court, of one job or of all. Verdicts come from the chain, and no event tells of them. */
+export const cases = (job?: number) => queryOptions({ queryKey: ["cases", job ?? "all"], queryFn: () => hub.cases(job), staleTime: 5000, refetchInterval: 30_000 });
+
 export const catalogue = (kind: string) =>
   infiniteQueryOptions({
     queryKey: ["catalogue", "of", kind],
@@ -148,6 +151,15 @@ export const tokens = queryOptions({ queryKey: ["account", "tokens"], queryFn: h
 export const sessions = queryOptions({ queryKey: ["account", "sessions"], queryFn: hub.sessions });
 export const passkeys = queryOptions({ queryKey: ["account", "passkeys"], queryFn: hub.passkeys });
 export const linkedWallets = queryOptions({ queryKey: ["account", "wallets"], queryFn: hub.wallets });
+export const webhooks = queryOptions({
+  queryKey: ["account", "webhooks"],
+  queryFn: async () => {
+    const { pages, more } = await everyPage(hub.webhooks);
+    return { items: pages.flatMap((page) => page.items), more };
+  },
+  refetchInterval: 15_000,
+});
+export const deliveries = (id: number) => queryOptions({ queryKey: ["account", "webhooks", id], queryFn: () => hub.deliveries(id), refetchInterval: 5000 });
 export const securityEvents = infiniteQueryOptions({
   queryKey: ["account", "events"],
   queryFn: ({ pageParam }) => hub.securityEvents(pageParam),

@@ -9,7 +9,11 @@ export type Amount = Schemas["Amount"];
 export type Millis = Schemas["Millis"];
 export type AttemptView = Schemas["AttemptView"];
 export type AttemptsView = Schemas["AttemptsView"];
+/** A provider that was found wrong, before the court of the chain. */
+export type CaseView = Schemas["CaseView"];
 export type Cause = Schemas["Cause"];
+/** A result that somebody else computed differently. */
+export type ContestView = Schemas["ContestView"];
 export type DeviceKind = Schemas["DeviceKind"];
 export type DeviceOffer = Schemas["DeviceOffer"];
 export type ExplainView = Schemas["ExplainView"];
@@ -79,6 +83,12 @@ export type TokenWanted = Schemas["WantedToken"];
 export type PasskeyView = Schemas["PasskeyView"];
 export type LinkedWallet = Schemas["WalletView"];
 export type SecurityEvent = Schemas["EventView"];
+/** What can happen to a job that a webhook tells of. */
+export type JobEvent = Schemas["JobEvent"];
+export type WebhookView = Schemas["WebhookView"];
+export type WebhookMade = Schemas["WebhookMade"];
+export type WebhookWanted = Schemas["NewWebhook"];
+export type DeliveryView = Schemas["DeliveryView"];
 
 // Machines
 

@@ -9,6 +9,7 @@ import { Shell } from "./Shell";
 // Each page is loaded when it is first opened.
 const Network = lazy(() => import("../pages/Network"));
 const Market = lazy(() => import("../pages/Market"));
+const Cases = lazy(() => import("../pages/Cases"));
 const Catalogue = lazy(() => import("../pages/Catalogue"));
 const Template = lazy(() => import("../pages/Template"));
 const Publish = lazy(() => import("../pages/Publish"));
@@ -31,6 +32,7 @@ function Routes() {
     <Switch>
       <Route path="/" component={Network} />
       <Route path="/market" component={Market} />
+      <Route path="/cases" component={Cases} />
       <Route path="/catalogue" component={Catalogue} />
       <Route path="/catalogue/publish">{() => <SignedIn>{() => <Publish />}</SignedIn>}</Route>
       <Route path="/catalogue/:name">{({ name }) => <Template name={decodeURIComponent(name)} />}</Route>

@@ -7,22 +7,24 @@ import * as queries from "../api/queries";
 import type { AttemptView, GroupView, JobView } from "../api/views";
 import { counted, progress } from "../format/number";
 import { spanMicros } from "../format/time";
+import { hasEnded } from "../live/merge";
 import { type Grain, grains } from "../ui/Kernels";
-import { cells, edgesOf, layout } from "./graph";
+import { blocked, cells, edgesOf, layout } from "./graph";
 import { extentWords, tilesOf } from "./task";
 
 const WIDTH = 250;
 const ACROSS = WIDTH + 90;
 const DOWN = 190;
 
-type GroupNode = Node<{ group: GroupView; states: Grain[]; columns: number }, "tasks">;
+type GroupNode = Node<{ group: GroupView; states: Grain[]; columns: number; notReady: number }, "tasks">;
 
 const TYPES = { tasks: Box };
 const NONE: AttemptView[] = [];
 
 export default function Graph({ job }: { job: JobView }) {
   const attempts = useQuery(queries.attempts(job.id)).data?.items ?? NONE;
-  const nodes = useMemo(() => nodesOf(job.groups, attempts), [job.groups, attempts]);
+  const ended = hasEnded(job);
+  const nodes = useMemo(() => nodesOf(job.groups, attempts, ended), [job.groups, attempts, ended]);
   const edges = useMemo(() => flowEdges(job.groups), [job.groups]);
   const rows = Math.max(1, ...nodes.map((node) => Math.ceil(node.data.states.length / node.data.columns)));
   const tall = new Map<number, number>();
@@ -50,7 +52,7 @@ export default function Graph({ job }: { job: JobView }) {
   );
 }
 
-function nodesOf(groups: GroupView[], attempts: AttemptView[]): GroupNode[] {
+function nodesOf(groups: GroupView[], attempts: AttemptView[], ended: boolean): GroupNode[] {
   const places = layout(
     groups.map((group) => group.name),
     edgesOf(groups),
@@ -64,7 +66,7 @@ function nodesOf(groups: GroupView[], attempts: AttemptView[]): GroupNode[] {
       id: group.name,
       type: "tasks" as const,
       position: { x: place.column * ACROSS, y: place.row * DOWN },
-      data: { group, states, columns },
+      data: { group, states, columns, notReady: ended ? 0 : blocked(group) },
       ariaLabel: `${group.name}: ${group.done} of ${counted(group.tasks, "task")} done`,
     };
   });
@@ -86,7 +88,7 @@ function flowEdges(groups: GroupView[]): FlowEdge[] {
 }
 
 function Box({ data }: NodeProps<GroupNode>) {
-  const { group, states, columns } = data;
+  const { group, states, columns, notReady } = data;
   const tone = group.done === group.tasks ? "ripe" : group.running > 0 ? "alight" : "";
   const step = WIDTH / Math.max(columns, 12);
   const grain = Math.min(11, step * 0.56);
@@ -109,6 +111,7 @@ function Box({ data }: NodeProps<GroupNode>) {
         {group.running > 0 ? `, ${group.running} running` : ""}
         {group.unchecked > 0 ? `, ${group.unchecked} being checked` : ""}
         {group.queued > 0 ? `, ${group.queued} waiting` : ""}
+        {notReady > 0 ? `, ${notReady} not ready: they read what is not done` : ""}
       </p>
       <p className="small faint">
         {extentWords(group.extent)}

@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { lazy, Suspense } from "react";
 import * as queries from "../api/queries";
 import type { ExplainView, JobView } from "../api/views";
+import { Contests } from "../court/Contests";
 import { counted } from "../format/number";
 import { hasEnded } from "../live/merge";
 import { Answer, Bed } from "../ui/parts";
@@ -24,6 +25,7 @@ export default function Overview({ job }: { job: JobView }) {
         </Suspense>
       </Bed>
       {hasEnded(job) ? null : <Explained job={job} />}
+      {job.contests.length > 0 ? <Contests job={job} /> : null}
       {job.failures.length > 0 ? <Failures job={job} /> : null}
     </div>
   );

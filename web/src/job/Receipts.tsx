@@ -10,25 +10,34 @@ import { type Column, DataTable } from "../ui/DataTable";
 import { Answer, Bed, Copy, Empty } from "../ui/parts";
 import { Sheet } from "../ui/Sheet";
 import { Money, Pill } from "../ui/words";
-import { checkAll, type Fault, isRecomputed, isSigned, pays, VERDICTS } from "./receipts";
+import { type Proof, readProofs } from "./proofs";
+import { checkAll, checkSealed, type Fault, headline, type Sealed, signatureWords } from "./receipts";
 import { nameTask } from "./task";
+import { isRecomputed, pays, VERDICTS } from "./verdicts";
 
 const PAGE = 256;
+/** Pages that are fetched without being asked for: more would take long to reckon. */
+const PAGES_MAX = 16;
 
 export default function Receipts({ job }: { job: JobView }) {
   const receipts = useInfiniteQuery({
     queryKey: ["job", job.id, "receipts"],
-    queryFn: ({ pageParam }) => hub.proofs(job.id, pageParam, PAGE),
+    queryFn: async ({ pageParam }) => readProofs(await hub.proofs(job.id, pageParam, PAGE)),
     initialPageParam: 0,
     getNextPageParam: (last, all) => (last.length === PAGE ? all.length * PAGE : null),
   });
-  const items = useMemo(() => receipts.data?.pages.flat() ?? [], [receipts.data]);
+  const { hasNextPage, isFetching, isFetchNextPageError, fetchNextPage } = receipts;
+  const pages = receipts.data?.pages.length ?? 0;
+  useEffect(() => {
+    if (hasNextPage && !isFetching && !isFetchNextPageError && pages < PAGES_MAX) void fetchNextPage();
+  }, [hasNextPage, isFetching, isFetchNextPageError, fetchNextPage, pages]);
+  const proofs = useMemo(() => receipts.data?.pages.flat() ?? [], [receipts.data]);
   return (
     <div className="stack">
       <Answer query={receipts} what="receipts" lines={6}>
         {() =>
-          items.length > 0 ? (
-            <Shown job={job} items={items} />
+          proofs.length > 0 ? (
+            <Shown job={job} proofs={proofs} more={hasNextPage} />
           ) : (
             <Bed>
               <Empty title="No receipts yet">A receipt is made when a result has been judged: who did it, how it was checked, and who was paid.</Empty>
@@ -36,9 +45,9 @@ export default function Receipts({ job }: { job: JobView }) {
           )
         }
       </Answer>
-      {receipts.hasNextPage ? (
+      {hasNextPage && (pages >= PAGES_MAX || isFetchNextPageError) ? (
         <div>
-          <button type="button" className="button" disabled={receipts.isFetchingNextPage} onClick={() => void receipts.fetchNextPage()}>
+          <button type="button" className="button" disabled={isFetching} onClick={() => void fetchNextPage()}>
             More receipts
           </button>
         </div>
@@ -47,51 +56,47 @@ export default function Receipts({ job }: { job: JobView }) {
   );
 }
 
-function Shown({ job, items }: { job: JobView; items: TaskReceipt[] }) {
-  const faults = useMemo(() => checkAll(items), [items]);
-  const signed = useSignatures(items);
+function Shown({ job, proofs, more }: { job: JobView; proofs: Proof[]; more: boolean }) {
+  const items = useMemo(() => proofs.map(({ receipt }) => receipt), [proofs]);
+  const sealed = useSealed(proofs);
+  const faults = useMemo(() => [...checkAll(items), ...(sealed?.faults ?? [])].sort((one, other) => one.receipt - other.receipt), [items, sealed]);
   const [open, setOpen] = useState<TaskReceipt | null>(null);
-  const columns = useMemo(() => columnsOf(job, faults, signed, setOpen), [job, faults, signed]);
+  const columns = useMemo(() => columnsOf(job, faults, sealed !== null, setOpen), [job, faults, sealed]);
   return (
     <>
-      <Checked job={job} items={items} faults={faults} signed={signed} />
+      <Checked job={job} items={items} more={more} faults={faults} sealed={sealed} />
       <Bed flush title="Receipts">
-        <DataTable rows={items} columns={columns} id={(receipt) => receipt.hash} label="Receipts" first={50} />
+        <DataTable rows={items} columns={columns} id={(receipt) => String(receipt.facts.number)} label="Receipts" first={50} />
       </Bed>
       {open ? <Opened job={job} receipt={open} faults={faults} onClose={() => setOpen(null)} /> : null}
     </>
   );
 }
 
-/** Whether the hub's signature under each receipt is right, by the receipt's hash; null if this browser cannot tell. */
-type Signatures = Map<string, boolean | null>;
-
-function useSignatures(items: TaskReceipt[]): Signatures | null {
-  const [found, setFound] = useState<Signatures | null>(null);
+/** What hashes and signatures say; nothing while they are being reckoned. */
+function useSealed(proofs: Proof[]): Sealed | null {
+  const [found, setFound] = useState<Sealed | null>(null);
   useEffect(() => {
     let current = true;
-    const check = async (receipt: TaskReceipt) => [receipt.hash, await isSigned(receipt)] as const;
-    void Promise.all(items.map(check)).then((answers) => current && setFound(new Map(answers)));
+    setFound(null);
+    void checkSealed(proofs).then((answer) => current && setFound(answer));
     return () => {
       current = false;
     };
-  }, [items]);
+  }, [proofs]);
   return found;
 }
 
-function numberOf(signed: Signatures | null, wanted: boolean | null): number {
-  return [...(signed?.values() ?? [])].filter((answer) => answer === wanted).length;
-}
-
-function Checked({ job, items, faults, signed }: { job: JobView; items: TaskReceipt[]; faults: Fault[]; signed: Signatures | null }) {
-  const holds = faults.length === 0 && numberOf(signed, false) === 0;
+function Checked({ job, items, more, faults, sealed }: { job: JobView; items: TaskReceipt[]; more: boolean; faults: Fault[]; sealed: Sealed | null }) {
+  const judged = job.checks.reduce((sum, check) => sum + check.results, 0);
   const again = items.filter((receipt) => isRecomputed(receipt.facts.verdict)).length;
+  const tone = faults.length > 0 ? "poppy" : sealed && !more ? "leaf" : "straw";
   return (
-    <div className={`notice ${holds ? "leaf" : "poppy"}`}>
-      <strong>{holds ? `All ${counted(items.length, "receipt")} hold` : "Something does not fit"}</strong>
+    <div className={`notice ${tone}`} role="status">
+      <strong>{headline({ reckoned: items.length, judged, more, wrong: faults, done: sealed !== null })}</strong>
       <p>
-        Your browser has just reckoned them again: prices from running times, the split between worker and platform, no task paid twice, nothing beyond the cap, and that
-        each names the one before it. {signatureWords(signed)}
+        Your browser has reckoned {items.length === 1 ? "it" : "them"} again: that what each says has the hash that is signed, prices from running times, the split between worker and platform, no task
+        paid twice, nothing beyond the cap, and that each names the one before it. {signatureWords(sealed)}
         {again > 0 ? ` ${counted(again, "result")} of these ${again === 1 ? "was" : "were"} drawn by lot and computed again on somebody else's machine.` : ""}
       </p>
       {faults.slice(0, 8).map((fault) => (
@@ -100,9 +105,8 @@ function Checked({ job, items, faults, signed }: { job: JobView; items: TaskRece
           {fault.text}
         </p>
       ))}
-      <p className="small soft">
-        Not reckoned here: hashes of contents, lots and who was drawn. The command line does all of it, without asking this hub:
-      </p>
+      {faults.length > 8 ? <p>and {counted(faults.length - 8, "more fault")}, marked in the table.</p> : null}
+      <p className="small soft">Not reckoned here: whom the lot fell on and who was drawn to check, what owners and the requester signed, and the chain. The command line does all of it, without asking this hub:</p>
       <div className="row">
         <code className="code">{`gleaner job receipts ${job.id} --out receipts && gleaner receipt verify receipts/*`}</code>
         <Copy text={`gleaner job receipts ${job.id} --out receipts && gleaner receipt verify receipts/*`} />
@@ -111,23 +115,15 @@ function Checked({ job, items, faults, signed }: { job: JobView; items: TaskRece
   );
 }
 
-function signatureWords(signed: Signatures | null): string {
-  if (!signed) return "The hub's signatures are being checked.";
-  const bad = numberOf(signed, false);
-  if (bad > 0) return `${counted(bad, "signature")} of the hub ${bad === 1 ? "is" : "are"} wrong.`;
-  if (numberOf(signed, null) > 0) return "This browser cannot check the hub's signatures (it does not know Ed25519).";
-  return "The hub has signed each of them.";
-}
-
 function taskName(job: JobView, receipt: TaskReceipt): string {
   const { group, index } = receipt.facts.task;
   const found = job.groups[group];
   return found ? nameTask(found, index) : `group ${group}[${index}]`;
 }
 
-function columnsOf(job: JobView, faults: Fault[], signed: Signatures | null, open: (receipt: TaskReceipt) => void): Column<TaskReceipt>[] {
+function columnsOf(job: JobView, faults: Fault[], done: boolean, open: (receipt: TaskReceipt) => void): Column<TaskReceipt>[] {
   const numbers = new Set(faults.map((fault) => fault.receipt));
-  const isFaulty = (receipt: TaskReceipt) => numbers.has(receipt.facts.number) || signed?.get(receipt.hash) === false;
+  const isFaulty = (receipt: TaskReceipt) => numbers.has(receipt.facts.number);
   return [
     {
       id: "number",
@@ -153,7 +149,7 @@ function columnsOf(job: JobView, faults: Fault[], signed: Signatures | null, ope
       id: "holds",
       head: "Reckoned again",
       by: (receipt) => (isFaulty(receipt) ? 0 : 1),
-      cell: (receipt) => (isFaulty(receipt) ? <Pill tone="poppy">does not fit</Pill> : <Pill tone="leaf">holds</Pill>),
+      cell: (receipt) => (isFaulty(receipt) ? <Pill tone="poppy">does not fit</Pill> : done ? <Pill tone="leaf">holds</Pill> : <Pill>being reckoned</Pill>),
     },
   ];
 }

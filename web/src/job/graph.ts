@@ -77,3 +77,8 @@ export function cells(group: GroupView, at: number, attempts: AttemptView[]): Gr
     }
   return states;
 }
+
+/** Tasks of a group that cannot be placed yet, because others that they read are not done. */
+export function blocked(group: Pick<GroupView, "tasks" | "done" | "running" | "unchecked" | "queued" | "reads">): number {
+  return group.reads.length > 0 ? Math.max(0, group.tasks - group.done - group.running - group.unchecked - group.queued) : 0;
+}

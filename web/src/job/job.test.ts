@@ -4,9 +4,10 @@ import { grains } from "../ui/Kernels";
 import { aligned, curvesOf, measures, readTable, tableCurves } from "./curves";
 import { objection } from "./dispute";
 import { gantt, ticks, tone } from "./gantt";
-import { cells, edgesOf, layout } from "./graph";
+import { blocked, cells, edgesOf, layout } from "./graph";
 import { keep, LINES_MAX, LogReader } from "./log";
-import { checkAll, checkOne, fromHex, isSigned } from "./receipts";
+import { fromHex } from "./facts";
+import { checkAll, checkOne, headline, isSigned } from "./receipts";
 import { extentWords, nameTask } from "./task";
 
 function attempt(change: Partial<AttemptView>): AttemptView {
@@ -46,6 +47,12 @@ describe("the graph", () => {
   it("reads edges from positions, and passes over what is not there", () => {
     const groups = [group({ name: "a" }), group({ name: "b", reads: [0, 9] })];
     expect(edgesOf(groups)).toEqual([{ from: "a", to: "b" }]);
+  });
+
+  it("counts tasks that wait for others, and no others", () => {
+    expect(blocked(group({ reads: [0], tasks: 10, queued: 0, done: 2, running: 1, unchecked: 1 }))).toBe(6);
+    expect(blocked(group({ reads: [], tasks: 10, queued: 0 }))).toBe(0);
+    expect(blocked(group({ reads: [0] }))).toBe(0);
   });
 
   it("lights each task by its newest attempt", () => {
@@ -233,5 +240,22 @@ describe("the payment of an ended job", () => {
     expect(objection(dispute("proposed", "challenge"))?.verb).toBe("Dispute it");
     expect(objection(dispute("disputed", "nothing"))).toEqual({ title: "Auditors decide what this job is to be paid", verb: null });
     expect(objection(dispute("disputed", "conclude"))?.verb).toBe("Carry the verdict out");
+  });
+});
+
+describe("what came of reckoning receipts", () => {
+  const told = { reckoned: 256, judged: 900, more: false, wrong: [], done: true };
+
+  it("is said of those that were reckoned and of no others", () => {
+    expect(headline(told)).toBe("All 256 receipts hold");
+    expect(headline({ ...told, more: true })).toBe("256 of 900 receipts hold; the rest is not here yet");
+    expect(headline({ ...told, more: true, judged: 0 })).toBe("The first 256 receipts hold; there are more");
+    expect(headline({ ...told, done: false })).toBe("256 receipts being reckoned");
+  });
+
+  it("counts the receipts that do not fit", () => {
+    const wrong = [3, 3, 7].map((number) => ({ receipt: number, text: "" }));
+    expect(headline({ ...told, wrong })).toBe("2 receipts of 256 do not fit");
+    expect(headline({ ...told, wrong: [{ receipt: -1, text: "beyond the cap" }] })).toBe("Something does not fit");
   });
 });

@@ -1,48 +1,17 @@
-// Reckons receipts again in the browser: sums, shares, the chain from one to the next, and the hub's signature. Who wants
-// all of it (hashes, lots, jurors and the requester's order too) runs `gleaner receipt verify`.
-import type { TaskReceipt, Verdict } from "../api/views";
+// Reckons receipts again in the browser: the hash of what each says, sums, shares, the chain from one to the next, and the
+// signatures of the hub and the workers. Who wants all of it (lots, jurors, owners and the requester's order too) runs
+// `gleaner receipt verify`.
+import type { TaskReceipt } from "../api/views";
 import { exact, units } from "../format/amount";
+import { count, counted } from "../format/number";
+import { batchMessage, claimHash, fromHex, isUnder, receiptMessage } from "./facts";
+import { type Proof, wrongHash } from "./proofs";
+import { pays } from "./verdicts";
 
 /** Something that does not fit. */
 export interface Fault {
   receipt: number;
   text: string;
-}
-
-const PAID: Record<Verdict, boolean> = {
-  not_asked: true,
-  not_drawn: true,
-  agreed: true,
-  upheld: true,
-  refuted: false,
-  not_repeatable: true,
-  undecided: false,
-  nobody_to_check: true,
-  job_ended: true,
-};
-
-/** What a verdict means, in words. */
-export const VERDICTS: Record<Verdict, string> = {
-  not_asked: "accepted: no check was asked for",
-  not_drawn: "accepted: the lot did not fall on it",
-  agreed: "accepted: another owner's worker computed the same",
-  upheld: "accepted: answers differed, and the vote was for it",
-  refuted: "refuted: answers differed, and the vote was against it",
-  not_repeatable: "accepted: the program does not repeat itself",
-  undecided: "not paid: answers differed, and there were too few to decide",
-  nobody_to_check: "accepted: nobody else was there that could compute it",
-  job_ended: "accepted: its job ended before it was checked",
-};
-
-export function pays(verdict: Verdict): boolean {
-  return PAID[verdict];
-}
-
-const RECOMPUTED: ReadonlySet<Verdict> = new Set<Verdict>(["agreed", "upheld", "refuted", "not_repeatable", "undecided"]);
-
-/** Whether somebody else has computed the result again, whatever came of it. */
-export function isRecomputed(verdict: Verdict): boolean {
-  return RECOMPUTED.has(verdict);
 }
 
 function ceil(part: bigint, whole: bigint): bigint {
@@ -101,20 +70,89 @@ export function checkAll(receipts: TaskReceipt[]): Fault[] {
   return faults;
 }
 
-const SIGNED = new TextEncoder().encode("gleaner receipt signed by its hub 1");
-
-export function fromHex(text: string): Uint8Array<ArrayBuffer> {
-  const pairs = text.match(/../g) ?? [];
-  return Uint8Array.from(pairs, (pair) => Number.parseInt(pair, 16));
+/** What signatures and hashes say. */
+export interface Sealed {
+  faults: Fault[];
+  /** Whether this browser can check signatures at all. */
+  signatures: boolean;
 }
 
-/** Whether the hub's key signed the receipt's hash; null if this browser cannot tell. */
-export async function isSigned(receipt: TaskReceipt): Promise<boolean | null> {
+/** A key of the standard's own examples: a browser that does not take it does not know Ed25519. */
+const KNOWN_KEY = "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a";
+
+function keyOf(digits: string): Promise<CryptoKey> {
+  return crypto.subtle.importKey("raw", fromHex(digits), "Ed25519", false, ["verify"]);
+}
+
+async function knowsSignatures(): Promise<boolean> {
+  return keyOf(KNOWN_KEY).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function isSignedBy(key: string, signature: string, message: Uint8Array<ArrayBuffer>): Promise<boolean> {
   try {
-    const key = await crypto.subtle.importKey("raw", fromHex(receipt.facts.hub), "Ed25519", false, ["verify"]);
-    const message = new Uint8Array([...SIGNED, ...fromHex(receipt.hash)]);
-    return await crypto.subtle.verify("Ed25519", key, fromHex(receipt.signature), message);
+    return await crypto.subtle.verify("Ed25519", await keyOf(key), fromHex(signature), message);
   } catch {
-    return null;
+    // What is no key has signed nothing.
+    return false;
   }
+}
+
+/** Whether the hub's key signed the receipt's hash. */
+export function isSigned({ facts, hash, signature }: TaskReceipt): Promise<boolean> {
+  return isSignedBy(facts.hub, signature, receiptMessage(hash));
+}
+
+type Facts = TaskReceipt["facts"];
+
+/** Claims in a receipt, with who made them. */
+function claims({ placement, commitment, audit }: Facts): { who: string; key: string; commitment: Facts["commitment"] }[] {
+  const answers = audit?.answers ?? [];
+  return [{ who: "the worker", key: placement.worker, commitment }, ...answers.map((answer) => ({ who: "a juror", key: answer.auditor, commitment: answer.commitment }))];
+}
+
+/** What hashes say about what a receipt is made of. */
+function loose(facts: Facts): string[] {
+  const faults = claims(facts).filter(({ commitment: { claim, batch } }) => !isUnder(claimHash(claim), batch)).map(({ who }) => `what ${who} claims is not in the batch that it names`);
+  const { task, commitment, draw } = facts;
+  const { claim } = commitment;
+  if (claim.task.job !== task.job || claim.task.group !== task.group || claim.task.index !== task.index) faults.push("its claim is that of another task");
+  if (draw && !isUnder(claimHash(claim), draw.round)) faults.push("its claim is not in the round that the lot was drawn for");
+  return faults;
+}
+
+async function unsigned(receipt: TaskReceipt): Promise<string[]> {
+  const { facts } = receipt;
+  const made = claims(facts).map(async ({ who, key, commitment: { batch } }) => ((await isSignedBy(key, batch.signature, batchMessage(batch, facts.hub))) ? [] : [`${who} has not signed what it claims`]));
+  const found = await Promise.all([isSigned(receipt).then((right) => (right ? [] : ["the hub has not signed it"])), ...made]);
+  return found.flat();
+}
+
+/** What hashes and signatures do not bear out. */
+export async function checkSealed(proofs: Proof[]): Promise<Sealed> {
+  const signatures = await knowsSignatures();
+  const found = proofs.map(async (proof): Promise<Fault[]> => {
+    const wrong = wrongHash(proof);
+    // What was altered is not looked at any further: nobody has signed it.
+    const texts = wrong ? [wrong] : [...loose(proof.receipt.facts), ...(signatures ? await unsigned(proof.receipt) : [])];
+    return [...new Set(texts)].map((text) => ({ receipt: proof.receipt.facts.number, text }));
+  });
+  return { faults: (await Promise.all(found)).flat(), signatures };
+}
+
+/** What came of it all, in one line. */
+export function headline({ reckoned, judged, more, wrong, done }: { reckoned: number; judged: number; more: boolean; wrong: Fault[]; done: boolean }): string {
+  const faulty = new Set(wrong.map((fault) => fault.receipt).filter((number) => number >= 0));
+  if (wrong.length > 0) return faulty.size > 0 ? `${counted(faulty.size, "receipt")} of ${count(reckoned)} ${faulty.size === 1 ? "does" : "do"} not fit` : "Something does not fit";
+  if (!done) return `${counted(reckoned, "receipt")} being reckoned`;
+  if (more) return judged > reckoned ? `${count(reckoned)} of ${counted(judged, "receipt")} hold; the rest is not here yet` : `The first ${counted(reckoned, "receipt")} hold; there are more`;
+  return reckoned === 1 ? "The only receipt holds" : `All ${counted(reckoned, "receipt")} hold`;
+}
+
+export function signatureWords(sealed: Sealed | null): string {
+  if (!sealed) return "Hashes and signatures are being checked.";
+  if (!sealed.signatures) return "This browser cannot check signatures (it does not know Ed25519).";
+  return sealed.faults.length > 0 ? "" : "The hub has signed each of them, and the workers what they claim.";
 }

@@ -20,8 +20,8 @@ export function Device({ machine, device, index }: { machine: MachineView; devic
       </p>
       {seen ? (
         <dl className="gauges">
-          {seen.load !== null ? <Gauge name="Load" words={percent(seen.load)} share={seen.load} /> : null}
-          {seen.temperature !== null ? <Gauge name="Heat" words={`${Math.round(seen.temperature)} °C`} share={seen.temperature / 100} tone={seen.temperature >= 85 ? "poppy" : seen.temperature >= 65 ? "straw" : "leaf"} /> : null}
+          {seen.load !== null ? <Gauge name="Load" words={percent(seen.load)} share={seen.load} /> : <Unmeasured name="Load" />}
+          {seen.temperature !== null ? <Gauge name="Heat" words={`${Math.round(seen.temperature)} °C`} share={seen.temperature / 100} tone={seen.temperature >= 85 ? "poppy" : seen.temperature >= 65 ? "straw" : "leaf"} /> : <Unmeasured name="Heat" />}
           {seen.memory_used !== null && memory > 0 ? <Gauge name="Memory" words={bytes(seen.memory_used)} share={seen.memory_used / memory} /> : null}
           {seen.watts !== null ? <Gauge name="Power" words={`${Math.round(seen.watts)} W`} share={seen.watts / 450} /> : null}
         </dl>
@@ -47,6 +47,16 @@ function Gauge({ name, words, share, tone }: { name: string; words: string; shar
         {words}
         <Meter share={share} tone={tone ?? (share > 0.05 ? "straw" : "leaf")} label={`${name}: ${words}`} />
       </dd>
+    </div>
+  );
+}
+
+/** What a machine cannot tell, such as the heat of a processor whose sensors nobody may read. */
+function Unmeasured({ name }: { name: string }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd className="faint">not measured</dd>
     </div>
   );
 }

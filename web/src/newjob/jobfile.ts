@@ -79,20 +79,3 @@ export function findJobFile(paths: string[]): string | null {
   if (files.includes("job.toml")) return "job.toml";
   return files.length === 1 ? (files[0] as string) : null;
 }
-
-/** A job file to begin with. */
-export const STARTER = `name = "hello"
-
-[budget]
-price_max = "0.1 GLN"          # never costs more; what is not used comes back
-time_max = "10m"
-
-[[task]]
-name = "hello"
-runtime = "container"
-each = "0..3"                  # four tasks, numbered 0 to 3
-
-[task.container]
-image = "python:3.12-slim"
-command = ["python3", "-c", "print('hello from task {index}', file=open('/out/hello.txt', 'w'))"]
-`;

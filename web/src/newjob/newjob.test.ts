@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { Unreachable } from "../api/http";
+import { blanks, guess, ownFiles } from "../catalogue/blanks";
 import { fromList, isLeftOut, type Picked, uploadName } from "./folder";
-import { findJobFile, missing, named, readJobFile, STARTER } from "./jobfile";
+import { CONTAINER, exampleFor, PRIMES, PRIMES_TEMPLATE } from "./examples";
+import { findJobFile, missing, named, readJobFile } from "./jobfile";
 import { PIECE_BYTES, type Store, upload } from "./upload";
 
 const SURVEY = `
@@ -26,7 +28,6 @@ function readable(source: string) {
 describe("a job file", () => {
   it("tells its name, cap and tasks", () => {
     expect(readable(SURVEY)).toMatchObject({ name: "survey", cap: "1 GLN", tasks: [{ name: "survey", runtime: "wasm" }] });
-    expect(readJobFile(STARTER).ok).toBe(true);
   });
 
   it("that is broken names the line", () => {
@@ -48,6 +49,30 @@ describe("a job file", () => {
     expect(findJobFile(["a.toml", "job.toml"])).toBe("job.toml");
     expect(findJobFile(["a.toml", "deep/b.toml"])).toBe("a.toml");
     expect(findJobFile(["a.toml", "b.toml"])).toBeNull();
+  });
+});
+
+describe("an example", () => {
+  it("to begin with needs nothing but the program that the page brings", () => {
+    expect(missing(readable(PRIMES), ["primes.wasm"])).toEqual([]);
+    expect(named(readable(PRIMES), ["primes.wasm"])).toEqual(["primes.wasm"]);
+    expect(readable(PRIMES)).toMatchObject({ cap: "0.1 GLN", tasks: [{ runtime: "wasm" }] });
+  });
+
+  it("for a template has the same with blanks", () => {
+    expect(blanks(PRIMES_TEMPLATE)).toEqual(["tasks", "size"]);
+    expect(blanks(PRIMES_TEMPLATE).map((name) => guess(PRIMES_TEMPLATE, name))).toEqual(["integer", "text"]);
+    expect(ownFiles(PRIMES_TEMPLATE, ["primes.wasm"])).toEqual(["primes.wasm"]);
+  });
+
+  it("of a container names the registry of its image", () => {
+    expect(readable(CONTAINER).tasks[0]?.runtime).toBe("container");
+    expect(CONTAINER).toContain('image = "docker.io/');
+  });
+
+  it("for a folder runs the one program in it", () => {
+    expect(missing(readable(exampleFor(["notes.txt", "survey.wasm"])), ["survey.wasm"])).toEqual([]);
+    expect(exampleFor(["a.wasm", "b.wasm"])).toBe(CONTAINER);
   });
 });
 

@@ -3,6 +3,7 @@ import "../account/account.css";
 import { Log, Sessions } from "../account/Sessions";
 import { SignedInBy } from "../account/SignedInBy";
 import { Tokens } from "../account/Tokens";
+import { Webhooks } from "../account/Webhooks";
 import type { Session } from "../api/views";
 import { Head, Tabs } from "../ui/parts";
 import { Pill } from "../ui/words";
@@ -10,6 +11,7 @@ import { Pill } from "../ui/words";
 const TABS = [
   { path: "/account", text: "Signing in" },
   { path: "/account/tokens", text: "Tokens" },
+  { path: "/account/webhooks", text: "Webhooks" },
   { path: "/account/sessions", text: "Sessions" },
   { path: "/account/log", text: "Security log" },
 ] as const;
@@ -27,7 +29,7 @@ export default function Account({ session, tab }: { session: Session; tab: strin
       </Head>
       <div className="stack">
         <Tabs label="Parts of your account" items={TABS} current={path} />
-        {tab === "tokens" ? <Tokens /> : tab === "sessions" ? <Sessions /> : tab === "log" ? <Log /> : <SignedInBy session={session} />}
+        {tab === "tokens" ? <Tokens /> : tab === "webhooks" ? <Webhooks /> : tab === "sessions" ? <Sessions /> : tab === "log" ? <Log /> : <SignedInBy session={session} />}
       </div>
     </>
   );

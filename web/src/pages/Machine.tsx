@@ -13,6 +13,7 @@ import { Device } from "../machine/Device";
 import { EarningsChart } from "../machine/EarningsChart";
 import { binMs, DAY_MS, earned, filled } from "../machine/earnings";
 import "../machine/machine.css";
+import { GiveUp } from "../machine/GiveUp";
 import { PauseButton } from "../machine/PauseButton";
 import { hourlyPrice, readHours, standing } from "../machine/standing";
 import { Answer, Bed, Empty, Field, Head, Switch, Trouble } from "../ui/parts";
@@ -63,6 +64,7 @@ function Shown({ machine }: { machine: MachineView }) {
           <Unpaired machine={machine} />
         )}
         <Word machine={machine} />
+        <GiveUp machine={machine} />
       </div>
     </>
   );

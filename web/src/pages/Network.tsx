@@ -291,7 +291,7 @@ function Believed({ status }: { status: StatusView | undefined }) {
         </li>
       </ol>
       <p className="soft small">
-        Every judged result leaves a receipt. Check one without asking anybody: <code>gleaner receipt verify</code>
+        Every judged result leaves a receipt. Check one without asking anybody: <code>gleaner receipt verify</code>. <Link href="/cases">Who was found wrong, with the evidence</Link>
       </p>
     </Bed>
   );

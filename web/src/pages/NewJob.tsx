@@ -9,8 +9,9 @@ import type { DeskChoice, DeskQuote } from "../api/views";
 import { bytes, counted } from "../format/number";
 import { currentDraft, type Draft, setDraft } from "../newjob/draft";
 import { DropZone } from "../newjob/DropZone";
+import { CONTAINER, exampleFiles, exampleFor, PRIMES } from "../newjob/examples";
 import type { Folder, Picked } from "../newjob/folder";
-import { findJobFile, missing, named, readJobFile, STARTER } from "../newjob/jobfile";
+import { findJobFile, missing, named, readJobFile } from "../newjob/jobfile";
 import { Choices } from "../newjob/Choices";
 import { type Progress, upload } from "../newjob/upload";
 import { Bed, Head, Trouble } from "../ui/parts";
@@ -39,7 +40,7 @@ function Beginning({ onDraft }: { onDraft: (draft: Draft) => void }) {
     const file = folder.files.find(({ path }) => path === found)?.file;
     if (folder.files.length === 0) return setWrong("There are no files in that.");
     if (!file) setWrong(null);
-    onDraft({ source: file ? await file.text() : STARTER, name: folder.name, files: folder.files, from: found, rooted: false });
+    onDraft({ source: file ? await file.text() : exampleFor(paths), name: folder.name, files: folder.files, from: found, rooted: false });
   };
   return (
     <div className="stack">
@@ -56,11 +57,30 @@ function Beginning({ onDraft }: { onDraft: (draft: Draft) => void }) {
           </Link>
         </Bed>
         <Bed title="Write a job file" lead="A few lines of TOML: what to run, how often, and what it may cost.">
-          <button type="button" className="button" onClick={() => onDraft({ source: STARTER, name: "job", files: [], from: null, rooted: false })}>
-            Start with an example
-          </button>
+          <Examples onDraft={onDraft} />
         </Bed>
       </div>
+    </div>
+  );
+}
+
+function Examples({ onDraft }: { onDraft: (draft: Draft) => void }) {
+  const starting = useMutation({
+    mutationFn: exampleFiles,
+    onSuccess: (files) => onDraft({ source: PRIMES, name: "primes-example", files, from: "the example", rooted: false }),
+  });
+  return (
+    <div className="stack tight">
+      <div className="row">
+        <button type="button" className="button" disabled={starting.isPending} onClick={() => starting.mutate()}>
+          Start with an example
+        </button>
+        <button type="button" className="button" onClick={() => onDraft({ source: CONTAINER, name: "container-example", files: [], from: "the example of a container", rooted: false })}>
+          With a container
+        </button>
+      </div>
+      <p className="small soft">The example counts primes with a program that it brings along. The container's image comes from a registry, which the hub and the machines have to reach.</p>
+      {starting.error ? <Trouble error={starting.error} /> : null}
     </div>
   );
 }

@@ -1,21 +1,22 @@
 // A template of one's own: a job file with blanks, the files that it reads, and a picture.
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { useMemo, useState } from "react";
+import { useEffect, useMemo, useState } from "react";
 import { useLocation } from "wouter";
 import * as hub from "../api/hub";
+import { words } from "../api/http";
 import type { Publication } from "../api/views";
 import { absent, type Blank, blanks, fresh, inputsOf, ownFiles, wrongBlank, wrongName } from "../catalogue/blanks";
 import { BlanksEditor } from "../catalogue/BlanksEditor";
 import "../catalogue/catalogue.css";
 import { bytes, counted } from "../format/number";
 import { DropZone } from "../newjob/DropZone";
+import { exampleFiles, PRIMES_TEMPLATE } from "../newjob/examples";
 import type { Folder, Picked } from "../newjob/folder";
-import { findJobFile, readJobFile, STARTER } from "../newjob/jobfile";
+import { findJobFile, readJobFile } from "../newjob/jobfile";
 import "../newjob/newjob.css";
 import { upload } from "../newjob/upload";
 import { Bed, Field, Head, Trouble } from "../ui/parts";
 
-const EXAMPLE = STARTER.replace('each = "0..3"                  # four tasks, numbered 0 to 3', 'each = "1..{{count}}"          # {{count}} becomes an input of the form').replace("hello from", "{{greeting}} from");
 const KINDS: readonly Publication["kind"][] = ["render", "train", "sweep", "workflow"];
 const PICTURE_BYTES_MAX = 512 * 1024;
 const FILES_BYTES_MAX = 32 * 1024 * 1024;
@@ -39,13 +40,18 @@ async function publish(wanted: Publication, files: Picked[], picture: File | nul
 
 export default function Publish() {
   const [about, setAbout] = useState<Words>({ name: "", title: "", about: "", kind: "workflow" });
-  const [job, setJob] = useState(EXAMPLE);
+  const [job, setJob] = useState(PRIMES_TEMPLATE);
   const [said, setSaid] = useState<Record<string, Blank>>({});
   const [dropped, setDropped] = useState<Picked[]>([]);
   const [lost, setLost] = useState<string | null>(null);
   const [picture, setPicture] = useState<File | null>(null);
   const cache = useQueryClient();
   const [, go] = useLocation();
+  // The example that one begins with reads a program; whoever drops another under that name means the other.
+  useEffect(() => {
+    const add = (files: Picked[]) => setDropped((before) => [...files.filter(({ path }) => before.every((one) => one.path !== path)), ...before]);
+    void exampleFiles().then(add, (error: unknown) => setLost(words(error)));
+  }, []);
   const asked = useMemo(() => blanks(job).map((name) => said[name] ?? fresh(job, name)), [job, said]);
   const files = useMemo(() => {
     const own = new Set(ownFiles(job, dropped.map(({ path }) => path)));
