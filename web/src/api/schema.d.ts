@@ -5907,6 +5907,7 @@ export interface components {
         /** @description Some lines, newest first. */
         WalletHistory: {
             items: components["schemas"]["WalletLine"][];
+            /** @description Where to go on, if there are earlier ones. */
             next: string | null;
         };
         /** @description A line of a wallet's history. */
@@ -6235,7 +6236,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6300,7 +6301,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6423,7 +6424,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6497,7 +6498,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6590,7 +6591,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6702,7 +6703,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6767,7 +6768,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6830,7 +6831,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6914,7 +6915,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6979,7 +6980,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7102,7 +7103,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7186,7 +7187,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7260,7 +7261,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7381,7 +7382,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7504,7 +7505,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7569,7 +7570,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7690,7 +7691,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7783,7 +7784,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7864,7 +7865,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7978,7 +7979,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8057,7 +8058,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8143,7 +8144,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8229,7 +8230,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8315,7 +8316,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8441,7 +8442,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8527,7 +8528,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8622,7 +8623,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8683,7 +8684,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8746,7 +8747,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8880,7 +8881,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8948,7 +8949,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9032,7 +9033,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9100,7 +9101,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9226,7 +9227,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9282,7 +9283,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9381,7 +9382,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9492,7 +9493,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9593,7 +9594,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9674,7 +9675,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9739,7 +9740,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9825,7 +9826,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9948,7 +9949,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10043,7 +10044,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10136,7 +10137,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10201,7 +10202,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10280,7 +10281,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10345,7 +10346,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10464,7 +10465,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `job-refused`: what is wrong with it, with its line; `idempotency-key-reused`: the key was used for another job */
+            /** @description `job-refused`: what is wrong with it, with its line; `image-unknown`: its registry does not have the image; `idempotency-key-reused`: the key was used for another job */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -10491,7 +10492,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `registry`: the registry of an image does not answer; `hub`, `chain`, `unavailable`: not now */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10577,7 +10578,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10856,7 +10857,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10958,7 +10959,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10975,8 +10976,8 @@ export interface operations {
                 /** @description Only of this `[[task]]`. */
                 task?: string;
                 /** @description What `next` said. */
-                cursor?: number;
-                /** @description How many elements a page covers: at most 200. */
+                cursor?: string;
+                /** @description How many elements a page covers: at most 200. It covers fewer if one of them has more than 200 files. */
                 limit?: number;
             };
             header?: never;
@@ -10988,7 +10989,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Some of them */
+            /** @description Some of them; the others from `next` on */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11051,7 +11052,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11146,7 +11147,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11242,7 +11243,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `job-refused`: what is wrong with it, with its line */
+            /** @description `job-refused`: what is wrong with it, with its line; `image-unknown`: its registry does not have the image */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -11269,7 +11270,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `registry`: the registry of an image does not answer; `hub`, `chain`, `unavailable`: not now */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -12304,7 +12305,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -12448,7 +12449,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -12531,7 +12532,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -12545,6 +12546,8 @@ export interface operations {
     list_wallet_history: {
         parameters: {
             query?: {
+                /** @description What `next` said. */
+                cursor?: string;
                 /** @description At most 1000. */
                 limit?: number;
             };
@@ -12554,7 +12557,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The newest lines */
+            /** @description The newest lines, or those before the cursor */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12617,7 +12620,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -12939,7 +12942,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -12995,7 +12998,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13103,7 +13106,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13175,7 +13178,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13243,7 +13246,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13360,7 +13363,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13465,7 +13468,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13571,7 +13574,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13636,7 +13639,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13722,7 +13725,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13806,7 +13809,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13923,7 +13926,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -14015,7 +14018,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -14060,7 +14063,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -14148,7 +14151,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -14266,7 +14269,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -14358,7 +14361,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -14439,7 +14442,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -14577,7 +14580,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -14663,7 +14666,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -14801,7 +14804,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -14890,7 +14893,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -14985,7 +14988,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -15071,7 +15074,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -15157,7 +15160,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -15248,7 +15251,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -15341,7 +15344,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -15432,7 +15435,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -15529,7 +15532,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -15709,7 +15712,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -15802,7 +15805,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -15888,7 +15891,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -16015,7 +16018,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -16080,7 +16083,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -16127,7 +16130,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -16194,7 +16197,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -16414,7 +16417,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -16500,7 +16503,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -16593,7 +16596,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -16688,7 +16691,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -16774,7 +16777,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -16860,7 +16863,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -16995,7 +16998,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -17072,7 +17075,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -17119,7 +17122,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -17187,7 +17190,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -17303,7 +17306,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -17377,7 +17380,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -17445,7 +17448,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -17526,7 +17529,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -17614,7 +17617,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -17670,7 +17673,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -17784,7 +17787,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -17847,7 +17850,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -17970,7 +17973,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -18075,7 +18078,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -18131,7 +18134,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -18254,7 +18257,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -18350,7 +18353,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -18397,7 +18400,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -18510,7 +18513,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -18645,7 +18648,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -18731,7 +18734,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -18810,7 +18813,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -18935,7 +18938,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -19019,7 +19022,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -19110,7 +19113,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -19198,7 +19201,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -19266,7 +19269,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -19354,7 +19357,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
