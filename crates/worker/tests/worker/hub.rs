@@ -232,10 +232,10 @@ impl Hub {
         let ToHub::Hello { held, key, .. } = connection.next().await else { panic!("a hello comes first") };
         *self.shared.worker.lock().expect("no panic") = Some(key);
         connection.held = held;
-        let token = TOKEN.to_owned();
-        connection
-            .send(&ToWorker::Welcome { worker: WorkerId(1), heartbeat_ms: Millis(50), token, hub: WorkerKey([7; 32]) })
-            .await;
+        let (token, hub) = (TOKEN.to_owned(), WorkerKey([7; 32]));
+        // A worker leaves a hub that is silent for four of them, and a test is while it computes on a busy machine.
+        let heartbeat_ms = Millis(250);
+        connection.send(&ToWorker::Welcome { worker: WorkerId(1), heartbeat_ms, token, hub }).await;
         connection
     }
 }
