@@ -37,7 +37,7 @@ use tokio::sync::{oneshot, watch};
 const LIVE_NUMBERS_PER_MS: u64 = 1000;
 /// How long a hub that stops waits for its store and its chain to be let go of, and how often it looks. `gleaner up` kills a hub
 /// that takes much longer.
-const LET_GO_TIME_MAX: Duration = Duration::from_secs(10);
+const LET_GO_TIME_MAX: Duration = Duration::from_secs(8);
 const LET_GO_PAUSE: Duration = Duration::from_millis(5);
 
 /// A running hub. Dropped without [`Hub::stop`], it ends as if its process had been killed.

@@ -48,7 +48,8 @@ mod tests {
 
     #[test]
     fn a_cursor_is_read_as_it_was_written() {
-        for cursor in [Cursor::default(), Cursor { element: 7 << 32 | 3, files: 0 }, Cursor { element: 1, files: 200 }]
+        for cursor in
+            [Cursor::default(), Cursor { element: (7 << 32) | 3, files: 0 }, Cursor { element: 1, files: 200 }]
         {
             assert_eq!(cursor.to_string().parse::<Cursor>().expect("a cursor"), cursor);
         }

@@ -68,6 +68,8 @@ async fn who_stays_connected_keeps_neither_folder_nor_ports_of_a_hub_that_ends()
     for taken in [public, own, rpc] {
         drop(std::net::TcpListener::bind(taken).unwrap());
     }
+    assert!(!gleaner_data::store::is_open(&config.dir.join("chunks")), "its store is let go of");
+    assert!(!gleaner_chain::embedded::is_open(&config.dir.join("chain")), "and so is its chain");
     config.listen = public;
     let again = gleaner_hub::start(config).await.expect("its folder is free");
     assert_eq!((again.address(), address(again.own_url()), self::rpc(&again).await), (public, own, rpc));
