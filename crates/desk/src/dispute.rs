@@ -146,3 +146,33 @@ fn hindrance(view: &DisputeView) -> &'static str {
         State::Settled | State::Released => "the order of this job is closed, so nothing can be disputed any more",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_requester_objects_to_what_is_wrong_and_concludes_what_was_decided_for_them() {
+        use gleaner_chain::primitives::{Address, B256, U256};
+        let order = |state| OrderState {
+            state,
+            requester: Address::ZERO,
+            hub: Address::ZERO,
+            cap: Amount::gln(2),
+            bond: Amount::gln(1),
+            deadline: 0,
+            share_points: 0,
+            proposal: B256::ZERO,
+            final_at: 0,
+            dispute: U256::ZERO,
+        };
+        let (proposed, disputed) = (order(State::Proposed), order(State::Disputed));
+        assert_eq!(step(&proposed, false, DisputeStage::None), Step::Challenge);
+        assert_eq!(step(&proposed, true, DisputeStage::None), Step::Nothing);
+        assert_eq!(step(&disputed, false, DisputeStage::ForClaimant), Step::Conclude);
+        for undecided in [DisputeStage::Open, DisputeStage::ForDefendant, DisputeStage::Expired] {
+            assert_eq!(step(&disputed, false, undecided), Step::Nothing);
+        }
+        assert_eq!(step(&order(State::Settled), false, DisputeStage::None), Step::Nothing);
+    }
+}
