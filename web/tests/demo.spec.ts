@@ -87,6 +87,10 @@ test("a newcomer opens the demo's link and reads what ran where, what it cost an
     await expect(page.getByRole("heading", { name: "worker left" }).or(page.getByText("worker left").first())).toBeVisible();
     await expectUsable(page, "the demo's job");
     await picture(page, "demo-job-day");
+    // As the README shows it: what is seen without scrolling.
+    await page.setViewportSize({ width: 1280, height: 900 });
+    await page.screenshot({ path: "shots/dashboard.png" });
+    await page.setViewportSize({ width: 1360, height: 860 });
     await page.getByRole("link", { name: "Reckon the receipts again, here in your browser" }).click();
     await expect(page.getByText(/All \d+ receipts hold/)).toBeVisible();
     await page.getByRole("link", { name: "Results", exact: true }).click();
@@ -96,12 +100,16 @@ test("a newcomer opens the demo's link and reads what ran where, what it cost an
     await expect(page.getByRole("link", { name: "worker-1" })).toBeVisible();
     await page.getByRole("link", { name: "Jobs", exact: true }).click();
     await page.getByRole("link", { name: /with a liar among the workers/ }).click();
-    await expect(page.locator(".verdicts .refuted")).toBeVisible();
+    await expect(page.locator(".verdicts .refuted").first()).toBeVisible();
     const contested = page.getByRole("list", { name: "Contested results" });
     await expect(contested.getByText("found wrong", { exact: true }).first()).toBeVisible();
+    await expect(contested.locator(".contest-answers")).toHaveCount(3);
+    await page.getByRole("button", { name: /Show all \d+ contested results/ }).click();
+    expect(await contested.locator(".contest-answers").count()).toBeGreaterThan(3);
     await expect(contested.getByText(/computed [0-9a-f]+/).first()).toBeVisible();
     await expect(page.getByRole("list", { name: "Cases" }).getByRole("link", { name: /^[0-9a-f]+/ }).first()).toBeVisible();
     await expectUsable(page, "the demo's liar");
+    await page.reload();
     await expectWhole(page);
     await picture(page, "demo-liar-day");
     await page.emulateMedia({ colorScheme: "dark" });

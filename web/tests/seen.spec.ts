@@ -75,6 +75,23 @@ test("the example of a container says where its image comes from", async () => {
   await picture(page, "example-container");
 });
 
+test("the example of a template is published as it stands, and gets three quotes", async () => {
+  await page.goto(`${hub.url}/catalogue/publish`);
+  await expect(page.getByText("1 file will be published")).toContainText("primes.wasm");
+  await page.getByRole("group", { name: "{{tasks}}" }).getByLabel("Default, optional").fill("4");
+  await page.getByRole("group", { name: "{{size}}" }).getByLabel("Default, optional").fill("100000");
+  await page.getByLabel("Name", { exact: true }).fill("some-primes");
+  await page.getByLabel("Title", { exact: true }).fill("Some primes");
+  await page.getByLabel("What it does, in a sentence").fill("Counts primes.");
+  await page.getByRole("button", { name: "Publish", exact: true }).click();
+  await expect(page.getByRole("heading", { name: "Some primes" })).toBeVisible();
+  await page.getByRole("button", { name: "See the price" }).click();
+  await expect(page.getByRole("heading", { name: "New job" })).toBeVisible();
+  await page.getByRole("button", { name: "See the price" }).click();
+  for (const choice of ["Cheap", "Balanced", "Fast"]) await expect(page.getByRole("radio", { name: new RegExp(choice) })).toBeVisible();
+  await page.getByRole("button", { name: "Start over" }).click();
+});
+
 test("a webhook is made with a secret that is shown once", async () => {
   await page.goto(`${hub.url}/account/webhooks`);
   await expect(page.getByText("No webhooks")).toBeVisible();

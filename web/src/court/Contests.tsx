@@ -6,11 +6,15 @@ import type { ContestView, JobView } from "../api/views";
 import { units } from "../format/amount";
 import { short } from "../format/number";
 import { VERDICTS } from "../job/verdicts";
+import { Few } from "../ui/Few";
 import { Bed } from "../ui/parts";
 import { Money, Pill, When } from "../ui/words";
 import { CaseList } from "./CaseList";
 import { pollWords, sideWords } from "./court";
 import "./court.css";
+
+/** How many are shown before somebody asks for all. */
+const FIRST = 3;
 
 export function Contests({ job }: { job: JobView }) {
   const cases = useQuery(queries.cases(job.id)).data ?? [];
@@ -24,11 +28,15 @@ export function Contests({ job }: { job: JobView }) {
       }
     >
       <div className="stack">
-        <ul className="contests" aria-label="Contested results">
-          {[...job.contests].reverse().map((contest) => (
-            <Contest key={contest.attempt} contest={contest} />
-          ))}
-        </ul>
+        <Few items={[...job.contests].reverse()} first={FIRST} what="contested results">
+          {(shown) => (
+            <ul className="contests" aria-label="Contested results">
+              {shown.map((contest) => (
+                <Contest key={contest.attempt} contest={contest} />
+              ))}
+            </ul>
+          )}
+        </Few>
         {cases.length > 0 ? (
           <>
             <h3>Before the court</h3>

@@ -1,16 +1,20 @@
 import { useQuery } from "@tanstack/react-query";
 import { lazy, Suspense } from "react";
 import * as queries from "../api/queries";
-import type { ExplainView, JobView } from "../api/views";
+import type { ExplainView, FailureView, JobView } from "../api/views";
 import { Contests } from "../court/Contests";
 import { counted } from "../format/number";
 import { hasEnded } from "../live/merge";
+import { Few } from "../ui/Few";
 import { Answer, Bed } from "../ui/parts";
 import { useNowEvery } from "../ui/now";
 import { Pill, When } from "../ui/words";
 import { Mosaic } from "./Mosaic";
 import { Summary } from "./Summary";
 import { tilesOf } from "./task";
+
+/** Failures that are shown before somebody asks for all. */
+const FAILURES_FIRST = 8;
 
 const Graph = lazy(() => import("./Graph"));
 
@@ -125,23 +129,33 @@ function sentence(text: string): string {
 function Failures({ job }: { job: JobView }) {
   return (
     <Bed title="What failed, and what came of it">
-      <ul className="stack">
-        {[...job.failures].reverse().map((failure) => (
-          <li key={failure.attempt} className="why">
-            <Pill tone="poppy">{failure.cause.replaceAll("_", " ")}</Pill>
-            <div>
-              <strong>
-                {failure.task} on {failure.worker}
-              </strong>{" "}
-              <span className="faint">
-                <When at={failure.at} />
-              </span>
-              <p className="wrap-anywhere">{sentence(failure.detail)}</p>
-              <p className="soft">{sentence(failure.consequence)}</p>
-            </div>
-          </li>
-        ))}
-      </ul>
+      <div className="stack">
+        <Few items={[...job.failures].reverse()} first={FAILURES_FIRST} what="failures">
+          {(shown) => <FailureList failures={shown} />}
+        </Few>
+      </div>
     </Bed>
+  );
+}
+
+function FailureList({ failures }: { failures: FailureView[] }) {
+  return (
+    <ul className="stack">
+      {failures.map((failure) => (
+        <li key={failure.attempt} className="why">
+          <Pill tone="poppy">{failure.cause.replaceAll("_", " ")}</Pill>
+          <div>
+            <strong>
+              {failure.task} on {failure.worker}
+            </strong>{" "}
+            <span className="faint">
+              <When at={failure.at} />
+            </span>
+            <p className="wrap-anywhere">{sentence(failure.detail)}</p>
+            <p className="soft">{sentence(failure.consequence)}</p>
+          </div>
+        </li>
+      ))}
+    </ul>
   );
 }
