@@ -10664,7 +10664,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10771,7 +10771,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11344,7 +11344,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11448,7 +11448,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11522,7 +11522,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11657,7 +11657,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11761,7 +11761,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11896,7 +11896,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11970,7 +11970,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -12105,7 +12105,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -12240,7 +12240,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -12694,7 +12694,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -12798,7 +12798,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`: not now; the reason says why, and it goes on by itself */
+            /** @description `unavailable`, and at the desk `hub`, `chain`, `busy`, `registry`: not now; the reason says why, and it goes on by itself */
             503: {
                 headers: {
                     [name: string]: unknown;
