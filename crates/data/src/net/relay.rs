@@ -114,11 +114,22 @@ mod tests {
 
     #[tokio::test]
     async fn a_taken_port_is_named() {
-        let udp = UdpSocket::bind("127.0.0.1:0").expect("a free port");
+        let (udp, tcp) = ports();
+        drop(tcp);
         let said = refused(udp.local_addr().expect("bound")).await;
         assert!(said.contains("UDP: Address already in use"), "{said}");
-        let tcp = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let (udp, tcp) = ports();
+        drop(udp);
         let said = refused(tcp.local_addr().expect("bound")).await;
         assert!(said.contains("TCP: Address already in use"), "{said}");
+    }
+
+    /// A port of each kind with the same number; other programs may have one kind of many numbers.
+    fn ports() -> (UdpSocket, TcpListener) {
+        let found = (0..100).find_map(|_| {
+            let tcp = TcpListener::bind("127.0.0.1:0").ok()?;
+            Some((UdpSocket::bind(tcp.local_addr().ok()?).ok()?, tcp))
+        });
+        found.expect("a number that is free for both")
     }
 }
