@@ -80,6 +80,7 @@ fn a_network_with_a_certificate_is_encrypted_for_people_and_comes_back_where_it_
     let (certificate, key) = (files.certificate.display().to_string(), files.key.display().to_string());
     let (mut up, url) = up_with(folder.path(), &["--tls-cert", &certificate, "--tls-key", &key]);
     assert!(url.starts_with("https://127.0.0.1:"), "{url}");
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let root = std::fs::read(&files.authority).expect("it is there");
     let root = reqwest::Certificate::from_pem(&root).expect("a certificate");
     let http = reqwest::Client::builder().no_proxy().tls_certs_only([root]).build().expect("a client");

@@ -3,8 +3,10 @@
 use super::{RUN_LABEL, WORKER_LABEL};
 use crate::Error;
 use bollard::Docker;
-use bollard::errors::Error::DockerResponseServerError as Refused;
-use bollard::query_parameters::{ListContainersOptions, RemoveContainerOptions};
+use bollard::errors::Error as Failed;
+use bollard::errors::Error::{DockerResponseServerError as Refused, JsonDataError as Unreadable};
+use bollard::models::ContainerSummary;
+use bollard::query_parameters::{ListContainersOptions, PruneContainersOptions, RemoveContainerOptions};
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -28,14 +30,34 @@ pub(crate) async fn remove_leftovers(docker: &Docker, of: Of<'_>) -> Result<usiz
         Of::Run(run) => format!("{RUN_LABEL}={run}"),
     };
     let filters = HashMap::from([("label".to_owned(), vec![label])]);
-    let options = ListContainersOptions { all: true, filters: Some(filters), ..ListContainersOptions::default() };
-    let failed = |error| Error::engine("listing containers that were left", error);
-    let left = docker.list_containers(Some(options)).await.map_err(failed)?;
+    let options =
+        ListContainersOptions { all: true, filters: Some(filters.clone()), ..ListContainersOptions::default() };
+    let mut removed = 0;
+    for _ in 0..REMOVE_TRIES {
+        match docker.list_containers(Some(options.clone())).await {
+            // For a moment after its end podman calls a container `stopped`, a word that the interface does not have.
+            Err(Unreadable { .. }) => removed += remove_ended(docker, filters.clone()).await,
+            listed => return Ok(removed + remove_listed(docker, listed).await?),
+        }
+        tokio::time::sleep(REMOVE_PAUSE).await;
+    }
+    Ok(removed + remove_listed(docker, docker.list_containers(Some(options)).await).await?)
+}
+
+async fn remove_listed(docker: &Docker, listed: Result<Vec<ContainerSummary>, Failed>) -> Result<usize, Error> {
+    let left = listed.map_err(|error| Error::engine("listing containers that were left", error))?;
     let ids: Vec<String> = left.into_iter().filter_map(|container| container.id).collect();
     for id in &ids {
         remove(docker, id).await;
     }
     Ok(ids.len())
+}
+
+/// Removes containers that do not run, without asking which there are.
+async fn remove_ended(docker: &Docker, filters: HashMap<String, Vec<String>>) -> usize {
+    let options = PruneContainersOptions { filters: Some(filters) };
+    let pruned = docker.prune_containers(Some(options)).await.ok();
+    pruned.and_then(|pruned| pruned.containers_deleted).map_or(0, |deleted| deleted.len())
 }
 
 /// Kills and removes one container with what it brought along; one that is gone already stays gone. An engine that is
